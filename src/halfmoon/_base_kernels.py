@@ -1,0 +1,82 @@
+"""The base kernel K: a scikit-learn name with its parameters, a function, or a GP kernel object."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.gaussian_process.kernels import Kernel as GPKernel
+from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, euclidean_distances, pairwise_kernels
+
+from halfmoon._validation import check_choice, check_real
+
+__all__ = ["BaseKernel", "median_gamma"]
+
+Matrix = NDArray[np.float64]
+TAKES_GAMMA = ("chi2", "laplacian", "poly", "polynomial", "rbf", "sigmoid")
+DIAGONAL_BLOCK = 32  # rows a block while reading a diagonal off square blocks
+
+
+@dataclass(frozen=True)
+class BaseKernel:
+    """K(x, x') of eq. 4 and 6 as a function of two data matrices."""
+
+    kernel: str | Callable[..., Any] | GPKernel
+    params: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def resolve(cls, kernel: Any, gamma: float | None, params: dict[str, Any] | None, sample: Any) -> BaseKernel:
+        """Check the user's choice; take gamma from the `sample` where it is the RBF's and not given."""
+        params = dict(params or {})
+        if isinstance(kernel, GPKernel) or callable(kernel):
+            if gamma is not None:
+                raise ValueError(
+                    f"gamma={gamma!r} goes with a named base kernel. Pass the parameters of a kernel function or "
+                    "object through base_kernel_params or set them on the object."
+                )
+            return cls(kernel, params)
+        check_choice("base_kernel", kernel, PAIRWISE_KERNEL_FUNCTIONS, advice="Or pass a kernel function.")
+        if gamma is not None:
+            if kernel not in TAKES_GAMMA:
+                raise ValueError(f"The base kernel {kernel!r} has no gamma. Leave gamma=None.")
+            params["gamma"] = check_real("gamma", gamma, strict=True)
+        elif kernel == "rbf" and "gamma" not in params:
+            params["gamma"] = median_gamma(sample)
+        return cls(kernel, params)
+
+    def __call__(self, A: Any, B: Any) -> Matrix:
+        """Return the matrix K(a, b)."""
+        if isinstance(self.kernel, GPKernel):
+            return np.asarray(self.kernel(A, B), dtype=np.float64)
+        if callable(self.kernel):
+            K = np.asarray(self.kernel(A, B, **self.params), dtype=np.float64)
+            if K.shape != (A.shape[0], B.shape[0]):
+                raise ValueError(
+                    "A base kernel function takes two data matrices and returns the matrix of kernel values: "
+                    f"expected shape {(A.shape[0], B.shape[0])}, got {K.shape}."
+                )
+            return K
+        return pairwise_kernels(A, B, metric=self.kernel, **self.params)
+
+    def diag(self, A: Any) -> NDArray[np.float64]:
+        """Return K(a, a) for each row."""
+        if isinstance(self.kernel, GPKernel):
+            return np.asarray(self.kernel.diag(A), dtype=np.float64)
+        blocks = [A[start : start + DIAGONAL_BLOCK] for start in range(0, A.shape[0], DIAGONAL_BLOCK)]
+        return np.concatenate([np.diagonal(self(block, block)) for block in blocks])
+
+
+def median_gamma(sample: Any) -> float:
+    """Return gamma = 1 / (2 sigma^2), sigma half the median distance between the rows of the sample.
+
+    Half the median: wide enough to see neighbours, narrow enough for the graph to bend the kernel.
+    """
+    distances = euclidean_distances(sample)[np.triu_indices(sample.shape[0], k=1)]
+    positive = distances[distances > 0.0]
+    if not positive.size:
+        return 1.0
+    sigma = float(np.median(positive)) / 2
+    return 1.0 / (2.0 * sigma**2)

@@ -1,0 +1,148 @@
+"""From the landmarks to every point: the two ways in which a kernel on S becomes one on the input space.
+
+Both start from A = Q_hat^+ and the base kernel K_hat on the landmarks, and agree there:
+
+    K_SS = K_hat - eta K_hat (A + eta K_hat)^-1 K_hat                                            (eq. 6 on S)
+
+- `KernelExtension`, the paper's eq. 6, goes on through the base kernel.
+- `GraphExtension` goes on through the graph: with T the interpolation of Theorem 3.2 (h* = T h_S),
+  K(x, x') = t_x' K_SS t_x', where t_x is row i of T for training point i and a mean of such rows for a new x.
+
+(A + eta K_hat)^-1 stands for (I + eta Q_hat K_hat)^-1 Q_hat: equal for invertible A, symmetric, and one Cholesky.
+Where Q_hat is singular its null space is known and the inverse is taken on the rest.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+
+from halfmoon._base_kernels import BaseKernel
+from halfmoon.graph import NeighborSearch
+from halfmoon.regularizers import Regularizer
+from halfmoon.restriction import Restriction, interpolate
+
+__all__ = ["Extension", "GraphExtension", "KernelExtension"]
+
+Matrix = NDArray[np.float64]
+
+
+class Extension(Protocol):
+    """A positive semi-definite kernel on the input space."""
+
+    def gram(self, A: Any, B: Any) -> Matrix:
+        """Return the matrix K(a, b)."""
+        ...
+
+    def diag(self, A: Any) -> NDArray[np.float64]:
+        """Return K(a, a)."""
+        ...
+
+
+class KernelExtension:
+    """K(x, x') - eta k_x' (A + eta K_hat)^-1 k_x' (eq. 6)."""
+
+    def __init__(self, base: BaseKernel, X_S: Any, restriction: Restriction, eta: float) -> None:
+        self.base, self.X_S, self.eta = base, X_S, eta
+        self.root = inverse_root(restriction, base(X_S, X_S), eta)
+
+    def gram(self, A: Any, B: Any) -> Matrix:
+        """Return eq. 6 for the rows of A and B."""
+        return self.base(A, B) - self.eta * (self._measured(A) @ self._measured(B).T)
+
+    def diag(self, A: Any) -> NDArray[np.float64]:
+        """Return the diagonal of eq. 6."""
+        return self.base.diag(A) - self.eta * np.square(self._measured(A)).sum(axis=1)
+
+    def _measured(self, A: Any) -> Matrix:
+        return self.base(A, self.X_S) @ self.root
+
+
+class GraphExtension:
+    """t_x' K_SS t_x', through the features Phi = T B with K_SS = B B'; Phi has one row a training point."""
+
+    def __init__(
+        self,
+        base: BaseKernel,
+        X_S: Any,
+        restriction: Restriction,
+        eta: float,
+        *,
+        Q: Regularizer,
+        search: NeighborSearch,
+        n_neighbors: int,
+        eps: float,
+        solver: str,
+    ) -> None:
+        self.search, self.n_neighbors = search, n_neighbors
+        B = square_root(landmark_gram(restriction, base(X_S, X_S), eta))
+        self.features = interpolate(Q, restriction, B, eps=eps, solver=solver)
+        self.features[restriction.landmarks] = B  # T is the identity on S
+
+    def gram(self, A: Any, B: Any) -> Matrix:
+        """Return t_a' K_SS t_b for the rows of A and B."""
+        return self.transform(A) @ self.transform(B).T
+
+    def diag(self, A: Any) -> NDArray[np.float64]:
+        """Return t_a' K_SS t_a for the rows of A."""
+        return np.square(self.transform(A)).sum(axis=1)
+
+    def transform(self, A: Any) -> Matrix:
+        """Return the mean of the neighbours' features, weighted so that a training point gets its own."""
+        distances, indices = self.search.query(A, self.n_neighbors)
+        weights = interpolating_weights(distances)
+        features = np.zeros((A.shape[0], self.features.shape[1]))
+        for j in range(self.n_neighbors):
+            features += weights[:, j, None] * self.features[indices[:, j]]
+        return features
+
+
+def interpolating_weights(distances: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return Shepard weights, 1 / d^2 scaled to sum 1; points at distance 0 share all the weight."""
+    nearest = distances[:, :1]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        weights = np.where(nearest > 0.0, (nearest / distances) ** 2, distances == 0.0)
+    return weights / weights.sum(axis=1, keepdims=True)
+
+
+def landmark_gram(restriction: Restriction, K_hat: Matrix, eta: float) -> Matrix:
+    """Return K_SS = K_hat - eta K_hat C K_hat with C = (A + eta K_hat)^-1, p.s.d. in floating point too.
+
+    With N = eta C K_hat it equals (I - N)' K_hat (I - N) + eta K_hat C A C K_hat: a sum of p.s.d. terms in which
+    nothing cancels (the Joseph form of Kalman filters).
+    """
+    root = inverse_root(restriction, K_hat, eta)
+    CK = root @ (root.T @ K_hat)
+    kept = np.eye(len(K_hat)) - eta * CK
+    K_SS = kept.T @ K_hat @ kept + eta * (CK.T @ restriction.greens @ CK)
+    return (K_SS + K_SS.T) / 2
+
+
+def inverse_root(restriction: Restriction, K_hat: Matrix, eta: float) -> Matrix:
+    """Return F with F F' = (A + eta K_hat)^-1 on what Q_hat penalises."""
+    H = restriction.greens + eta * K_hat
+    U = restriction.range_basis
+    if U is not None:
+        H = U.T @ H @ U
+    if H.shape[0] == 0:  # Q_hat = 0: nothing is penalised
+        return np.zeros((len(K_hat), 0))
+    try:
+        factor = linalg.cholesky(H, lower=True)
+        F = linalg.solve_triangular(factor, np.eye(len(H)), lower=True).T
+    except linalg.LinAlgError:
+        # A and eta K_hat both vanish, to rounding, in some direction (smooth regularisers such as exp(tL)).
+        # Such directions are not seen by k_x either: leave them out.
+        eigenvalues, V = linalg.eigh(H)
+        kept = eigenvalues > len(H) * np.finfo(float).eps * eigenvalues[-1]
+        F = V[:, kept] / np.sqrt(eigenvalues[kept])
+    return F if U is None else U @ F
+
+
+def square_root(K: Matrix) -> Matrix:
+    """Return B with B B' = K; directions at rounding level are left out."""
+    eigenvalues, V = linalg.eigh(K)
+    kept = eigenvalues > len(K) * np.finfo(float).eps * max(float(eigenvalues[-1]), 0.0)
+    return V[:, kept] * np.sqrt(eigenvalues[kept])

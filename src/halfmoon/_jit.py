@@ -1,0 +1,8 @@
+"""One `njit` for the whole package, so that caching and the GIL are decided in one place."""
+
+from functools import partial
+
+import numba
+
+# Kernels trust their callers, hold no Python objects and are compiled at first use, never at import.
+njit = partial(numba.njit, cache=True, nogil=True)

@@ -1,0 +1,89 @@
+"""Input checks. The only file that touches scikit-learn's private or unstable API."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils.validation import check_array, validate_data
+
+__all__ = [
+    "check_choice",
+    "check_features",
+    "check_integer",
+    "check_real",
+    "labeled_mask",
+    "validate_data",
+]
+
+UNLABELED = -1
+
+
+def check_features(X: Any, *, minimum: int = 1) -> Any:
+    """Return X as a float64 C-ordered array or a canonical CSR array; never a view that we write to."""
+    X = check_array(X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=minimum, input_name="X")
+    if not sparse.issparse(X):
+        return np.ascontiguousarray(X)
+    X = sparse.csr_array(X, copy=not X.has_canonical_format)
+    X.sum_duplicates()
+    return X
+
+
+def check_integer(name: str, value: Any, *, low: int, high: int | None = None, advice: str = "") -> int:
+    """Return `value` as an int in [low, high], or say what is wrong with it."""
+    wanted = f"an integer >= {low}" if high is None else f"an integer in [{low}, {high}]"
+    ok = isinstance(value, Integral) and not isinstance(value, bool)
+    if not ok or value < low or (high is not None and value > high):
+        raise ValueError(f"The '{name}' parameter must be {wanted}. Got {value!r} instead.{_sentence(advice)}")
+    return int(value)
+
+
+def check_real(name: str, value: Any, *, low: float = 0.0, strict: bool = False, advice: str = "") -> float:
+    """Return `value` as a finite float >= low (> low if strict), or say what is wrong with it."""
+    ok = isinstance(value, Real) and not isinstance(value, bool) and np.isfinite(float(value))
+    if not ok or value < low or (strict and value == low):
+        sign = ">" if strict else ">="
+        raise ValueError(
+            f"The '{name}' parameter must be a finite number {sign} {low:g}. Got {value!r} instead." + _sentence(advice)
+        )
+    return float(value)
+
+
+def check_choice(name: str, value: Any, choices: Any, *, advice: str = "") -> Any:
+    """Return `value` if it is a key of the table `choices`; otherwise print the table's keys."""
+    if not isinstance(value, str) or value not in choices:
+        keys = ", ".join(repr(key) for key in choices)
+        raise ValueError(f"The '{name}' parameter must be one of {keys}. Got {value!r} instead.{_sentence(advice)}")
+    return value
+
+
+def labeled_mask(y: Any, n_samples: int) -> NDArray[np.bool_]:
+    """Return the mask of labelled rows: unlabelled is -1, NaN, None or pandas.NA."""
+    y = np.asarray(y)
+    if y.shape != (n_samples,):
+        raise ValueError(
+            f"y must hold one label a row of X: expected shape ({n_samples},), got {y.shape}. "
+            "Mark unlabelled rows with -1 (classes) or NaN (targets)."
+        )
+    if y.dtype.kind in "OUS":
+        return np.array([not _is_missing(value) for value in y.tolist()], dtype=bool)
+    if y.dtype.kind == "f":
+        return ~np.isnan(y) & (y != UNLABELED)
+    return np.asarray(y != UNLABELED)
+
+
+def _is_missing(label: Any) -> bool:
+    """Tell whether one label stands for 'unlabelled'; a missing value is the one not equal to itself."""
+    if label is None:
+        return True
+    if isinstance(label, str):
+        return False
+    same = label == label
+    return same is not True or label == UNLABELED
+
+
+def _sentence(advice: str) -> str:
+    return f" {advice}" if advice else ""

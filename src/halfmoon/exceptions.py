@@ -1,0 +1,29 @@
+"""Errors and warnings: each says what is wrong, with which values, and what to do next."""
+
+__all__ = [
+    "AccuracyWarning",
+    "DisconnectedGraphWarning",
+    "LandmarkWarning",
+    "NotDiagonallyDominantError",
+    "NotPositiveSemidefiniteError",
+]
+
+
+class NotDiagonallyDominantError(ValueError):
+    """A matrix given to an SDD solver has a row whose diagonal is below its off-diagonal sum."""
+
+
+class NotPositiveSemidefiniteError(ValueError):
+    """A regulariser Q has a negative eigenvalue, so h' Q h is not a (semi-)norm."""
+
+
+class DisconnectedGraphWarning(UserWarning):
+    """The graph has several components; the message names the counts and what follows from them."""
+
+
+class LandmarkWarning(UserWarning):
+    """The landmarks contain every labelled point (footnote 5 of the paper advises against it)."""
+
+
+class AccuracyWarning(UserWarning):
+    """The verified error bound is above the accuracy that was asked for."""

@@ -1,0 +1,1 @@
+"""Experiments and demonstrations, one file each."""

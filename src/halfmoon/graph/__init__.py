@@ -1,0 +1,9 @@
+"""Graphs on the data: k-NN graphs, edge weights, Laplacians, connected components."""
+
+from halfmoon.graph._adjacency import check_graph
+from halfmoon.graph._components import Components, connected_components
+from halfmoon.graph._knn import knn_graph
+from halfmoon.graph._laplacian import laplacian
+from halfmoon.graph._neighbors import NeighborSearch
+
+__all__ = ["Components", "NeighborSearch", "check_graph", "connected_components", "knn_graph", "laplacian"]

@@ -1,0 +1,490 @@
+"""The data-dependent kernel: efficient (eq. 5-7), full (eq. 4) and on a budget (section 3)."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import linalg, sparse
+from sklearn.base import BaseEstimator
+from sklearn.gaussian_process.kernels import Kernel as GPKernel
+from sklearn.utils.validation import check_is_fitted, check_memory
+
+from halfmoon._base_kernels import BaseKernel
+from halfmoon._extensions import Extension, GraphExtension, KernelExtension
+from halfmoon._validation import check_choice, check_features, check_real, validate_data
+from halfmoon.graph import NeighborSearch, check_graph, knn_graph
+from halfmoon.landmarks import select_landmarks
+from halfmoon.regularizers import (
+    AmplifiedResistance,
+    HeatRegularizer,
+    MatrixRegularizer,
+    PowerRegularizer,
+    Regularizer,
+)
+from halfmoon.restriction import interpolate, restrict
+
+__all__ = ["DataDependentGPKernel", "DataDependentKernel"]
+
+METHODS = ("efficient", "full", "budget")
+EXTENSIONS = ("graph", "kernel")
+DEFAULT_LANDMARKS = 500
+MEDIAN_SAMPLE = 1000  # landmarks that the median heuristic of the RBF width looks at
+
+
+class DataDependentKernel(BaseEstimator):
+    """A kernel that knows the geometry of all the data, labelled or not.
+
+    Functions that vary along the graph of the data cost more: <h, h> = <h, h>_K + eta h_hat' Q_hat h_hat
+    (eq. 5), with Q_hat = (Q^+ restricted to the landmarks)^+ (eq. 7) and Q a power of the Laplacian of the
+    k-NN graph on all points. The fitted object is called like a function, ``kernel(A, B)``, and works in any
+    kernel method.
+
+    Parameters
+    ----------
+    base_kernel : str, callable or sklearn.gaussian_process.kernels.Kernel, default="rbf"
+        The kernel K to bend: a name known to ``sklearn.metrics.pairwise.pairwise_kernels``, a function of two
+        data matrices that returns the matrix of kernel values, or a Gaussian-process kernel.
+    gamma : float, default=None
+        Parameter of a named base kernel; 1 / (2 sigma^2) for "rbf". None: for "rbf", sigma is half the median
+        distance between landmarks; for others scikit-learn's default.
+    base_kernel_params : dict, default=None
+        Further parameters of the base kernel (degree, coef0, ...).
+    eta : float, default=1.0
+        Strength of the intrinsic regularisation (eq. 3 and 5); 0 gives the base kernel.
+    regularizer : str, callable, Regularizer or matrix, default="power"
+        "power": (L + ridge I)^power. "heat": exp(L). "resistance": amplified resistances. A callable makes a
+        Regularizer from W. A Regularizer or a p.s.d. matrix on the rows of X is used as it is, without graph.
+    power : int, default=2
+        The p of L^p, for "power".
+    ridge : float, default=1e-3
+        The mu of L + mu I, for "power".
+    normalized : bool, default=True
+        Use L_norm = D^-1/2 L D^-1/2, for "power" and "heat".
+    graph : None, scipy sparse, ndarray or networkx.Graph, default=None
+        A ready-made graph on the rows of X; None builds a k-NN graph.
+    n_neighbors : int, default=5
+        Neighbours in the k-NN graph, and neighbours that a new point is placed by (``extension="graph"``).
+    weights : {"binary", "heat"} or callable, default="binary"
+        Edge weights of the k-NN graph.
+    metric : {"euclidean", "manhattan", "cosine"} or callable, default="euclidean"
+        Metric of the k-NN graph.
+    n_landmarks : int, default=None
+        Points at which functions are measured; None: 500, or all if there are fewer.
+    landmarks : {"random", "kmeans++", "farthest"} or array of int, default="random"
+        How they are chosen, see :func:`halfmoon.select_landmarks`. "random" prefers labelled points if `fit`
+        is given y.
+    method : {"efficient", "full", "budget"}, default="efficient"
+        "efficient": eq. 6. "full": eq. 4, every point is a landmark; cubic in n. "budget": the graph sees the
+        landmarks only, the benchmark of section 5.1.
+    extension : {"graph", "kernel"}, default="graph"
+        Off the landmarks: through the interpolant of Theorem 3.2 on the graph, or through the base kernel as
+        in eq. 6. Equal on the landmarks.
+    eps : float, default=1e-6
+        Accuracy of Q^+ on the landmarks, relative to its largest entry, verified.
+    solver : str, default="auto"
+        See :func:`halfmoon.restrict`.
+    memory : None, str or joblib.Memory, default=None
+        Cache of graphs and restrictions: kernels that differ only in eta or the base kernel share them.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the choice of landmarks.
+
+    Attributes
+    ----------
+    landmark_indices_ : ndarray of shape (n_hat,)
+        Rows of X that are landmarks.
+    landmarks_ : ndarray or csr_array of shape (n_hat, d)
+        These rows.
+    restriction_ : Restriction
+        Q^+ on the landmarks and its certificate.
+    regularizer_ : Regularizer
+        Q.
+    graph_ : scipy.sparse.csr_array or None
+        W; None if a regulariser was given. With ``method="budget"`` on the landmarks only.
+    base_kernel_ : BaseKernel
+        K with the parameters that were used.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+
+    Notes
+    -----
+    Used as a parameter of another estimator the kernel is data, not something to be trained: unlike other
+    estimators, ``sklearn.base.clone`` keeps its fit, so that ``cross_val_score(SVC(kernel=kernel), ...)``
+    works. `set_params` drops the fit.
+
+    On a disconnected graph every component has its own regulariser. With ``extension="graph"`` the kernel
+    vanishes on components without landmark; with "kernel" it is the base kernel's there.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import make_moons
+    >>> from sklearn.svm import SVC
+    >>> from halfmoon import DataDependentKernel
+    >>> X, y = make_moons(300, noise=0.11, random_state=0)
+    >>> kernel = DataDependentKernel(n_neighbors=8, n_landmarks=40, eta=1e4, random_state=1).fit(X)
+    >>> labeled = [*np.flatnonzero(y == 0)[:4], *np.flatnonzero(y == 1)[:4]]
+    >>> SVC(kernel=kernel, C=1e3).fit(X[labeled], y[labeled]).score(X, y) > 0.95
+    True
+    >>> SVC(kernel="rbf", C=1e3).fit(X[labeled], y[labeled]).score(X, y) > 0.95
+    False
+    """
+
+    def __init__(
+        self,
+        base_kernel: Any = "rbf",
+        *,
+        gamma: float | None = None,
+        base_kernel_params: dict[str, Any] | None = None,
+        eta: float = 1.0,
+        regularizer: Any = "power",
+        power: int = 2,
+        ridge: float = 1e-3,
+        normalized: bool = True,
+        graph: Any = None,
+        n_neighbors: int = 5,
+        weights: str | Callable[[Any], Any] = "binary",
+        metric: str | Callable[..., float] = "euclidean",
+        n_landmarks: int | None = None,
+        landmarks: Any = "random",
+        method: str = "efficient",
+        extension: str = "graph",
+        eps: float = 1e-6,
+        solver: str = "auto",
+        memory: Any = None,
+        random_state: Any = None,
+    ) -> None:
+        self.base_kernel = base_kernel
+        self.gamma = gamma
+        self.base_kernel_params = base_kernel_params
+        self.eta = eta
+        self.regularizer = regularizer
+        self.power = power
+        self.ridge = ridge
+        self.normalized = normalized
+        self.graph = graph
+        self.n_neighbors = n_neighbors
+        self.weights = weights
+        self.metric = metric
+        self.n_landmarks = n_landmarks
+        self.landmarks = landmarks
+        self.method = method
+        self.extension = extension
+        self.eps = eps
+        self.solver = solver
+        self.memory = memory
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Build the graph, choose the landmarks and restrict the regulariser to them.
+
+        Parameters
+        ----------
+        X : array-like, DataFrame or scipy sparse of shape (n, d)
+            All the data, labelled or not.
+        y : array-like of shape (n,), default=None
+            Labels; -1, NaN, None or pandas.NA mark unlabelled rows. Only which rows are labelled counts: it
+            biases the choice of landmarks.
+
+        Returns
+        -------
+        self
+        """
+        staged = copy.copy(self)  # if anything fails, self is as it was
+        staged._fit(X, y)
+        self.__dict__.update(staged.__dict__)
+        return self
+
+    def _fit(self, X: Any, y: Any) -> None:
+        check_choice("method", self.method, METHODS)
+        check_choice("extension", self.extension, EXTENSIONS)
+        eta = check_real("eta", self.eta, advice="eta = 0 is the base kernel.")
+        check_real("eps", self.eps, strict=True)
+        X = check_features(validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2))
+        self.landmark_indices_ = self._choose_landmarks(X, y)
+        seen = X[self.landmark_indices_] if self.method == "budget" else X  # the points that the graph sees
+        S = np.arange(seen.shape[0]) if self.method == "budget" else self.landmark_indices_
+        self.graph_, self.regularizer_ = self._regularize(seen)
+        self.restriction_ = check_memory(self.memory).cache(restrict)(
+            self.regularizer_, S, eps=self.eps, solver=self._solver
+        )
+        self.landmarks_ = seen[S]
+        self.base_kernel_ = BaseKernel.resolve(
+            self.base_kernel, self.gamma, self.base_kernel_params, self.landmarks_[:MEDIAN_SAMPLE]
+        )
+        self.extension_ = self._extend(seen, eta)
+        self.n_samples_fit_ = X.shape[0]
+
+    def _choose_landmarks(self, X: Any, y: Any) -> NDArray[np.intp]:
+        n = X.shape[0]
+        if self.method == "full":
+            return np.arange(n)
+        size = min(DEFAULT_LANDMARKS, n) if self.n_landmarks is None else self.n_landmarks
+        return select_landmarks(X, size, method=self.landmarks, y=y, random_state=self.random_state)
+
+    def _regularize(self, X: Any) -> tuple[sparse.csr_array | None, Regularizer]:
+        """Return W and Q on the rows of X (section 2)."""
+        given = self.regularizer
+        if isinstance(given, Regularizer) or sparse.issparse(given) or isinstance(given, np.ndarray):
+            Q = given if isinstance(given, Regularizer) else MatrixRegularizer(given)
+            return None, self._check_size("regularizer", Q, Q.n, X)
+        if not callable(given):
+            check_choice("regularizer", given, REGULARIZERS, advice="Or pass a Regularizer, Q or W -> Q.")
+        if self.graph is not None:
+            W = check_graph(self.graph)
+            self._check_size("graph", W, W.shape[0], X)
+        else:
+            W = check_memory(self.memory).cache(knn_graph)(
+                X, n_neighbors=self.n_neighbors, weights=self.weights, metric=self.metric
+            )
+        Q = given(W) if callable(given) else REGULARIZERS[given](W, self)
+        if not isinstance(Q, Regularizer):
+            raise TypeError(f"The 'regularizer' function must return a Regularizer. It returned {Q!r}.")
+        return W, Q
+
+    def _check_size(self, name: str, value: Any, size: int, X: Any) -> Any:
+        if size != X.shape[0]:
+            hint = " method='budget' looks at the landmarks only." if self.method == "budget" else ""
+            raise ValueError(
+                f"The '{name}' parameter has {size} vertices but there are {X.shape[0]} points to regularise.{hint} "
+                "Give one vertex a row, in the same order."
+            )
+        return value
+
+    @property
+    def _solver(self) -> str:
+        # With every point a landmark A is n x n anyway, and a dense decomposition is the fastest way to it.
+        return "eigen" if self.solver == "auto" and self.method != "efficient" else self.solver
+
+    def _extend(self, seen: Any, eta: float) -> Extension:
+        if self.extension == "kernel":
+            return KernelExtension(self.base_kernel_, self.landmarks_, self.restriction_, eta)
+        return GraphExtension(
+            self.base_kernel_,
+            self.landmarks_,
+            self.restriction_,
+            eta,
+            Q=self.regularizer_,
+            search=NeighborSearch(seen, metric=self.metric),
+            n_neighbors=min(self.n_neighbors, seen.shape[0]),
+            eps=self.eps,
+            solver=self._solver,
+        )
+
+    def __call__(self, A: Any, B: Any = None) -> Any:
+        """Return the kernel matrix of the rows of A and B (eq. 6, or eq. 4 with ``method="full"``).
+
+        Parameters
+        ----------
+        A : array-like of shape (n_a, d)
+            Points, training points or new ones. Two 1-D arrays give one value.
+        B : array-like of shape (n_b, d), default=None
+            More points; None means A.
+
+        Returns
+        -------
+        ndarray of shape (n_a, n_b), or float
+        """
+        check_is_fitted(self, "restriction_")
+        if np.ndim(A) == 1 and np.ndim(B) == 1:
+            return float(self(np.reshape(A, (1, -1)), np.reshape(B, (1, -1)))[0, 0])
+        A = self._validate(A)
+        if B is None:
+            K = self.extension_.gram(A, A)
+            return (K + K.T) / 2
+        return self.extension_.gram(A, self._validate(B))
+
+    def diag(self, A: Any) -> NDArray[np.float64]:
+        """Return K(a, a) for each row of A, without the matrix.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from halfmoon import DataDependentKernel
+        >>> X = np.random.default_rng(2).normal(size=(50, 2))
+        >>> kernel = DataDependentKernel(n_neighbors=10, n_landmarks=10, random_state=0).fit(X)
+        >>> bool(np.allclose(kernel.diag(X), np.diag(kernel(X))))
+        True
+        """
+        check_is_fitted(self, "restriction_")
+        return np.maximum(self.extension_.diag(self._validate(A)), 0.0)
+
+    def distance(self, A: Any, B: Any = None) -> NDArray[np.float64]:
+        """Return d(a, b) = sqrt(K(a, a) + K(b, b) - 2 K(a, b)), the kernel's metric (section 5.2).
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from halfmoon import DataDependentKernel
+        >>> X = np.random.default_rng(2).normal(size=(50, 2))
+        >>> kernel = DataDependentKernel(n_neighbors=10, n_landmarks=10, random_state=0).fit(X)
+        >>> kernel.distance(X).shape
+        (50, 50)
+        """
+        K = self(A, B)
+        squared = self.diag(A)[:, None] + self.diag(A if B is None else B)[None, :] - 2 * K
+        if B is None:
+            np.fill_diagonal(squared, 0.0)
+        return np.sqrt(np.maximum(squared, 0.0))
+
+    def interpolate(self, h_hat: ArrayLike) -> NDArray[np.float64]:
+        """Extend values at the landmarks to all points that the graph sees, as smoothly as Q allows.
+
+        h* minimises h' Q h among the functions with these values on the landmarks, and
+        h_hat' Q_hat h_hat = h*' Q h* (Theorem 3.2).
+
+        Parameters
+        ----------
+        h_hat : array-like of shape (n_hat,) or (n_hat, m)
+            Values in the order of `landmark_indices_`.
+
+        Returns
+        -------
+        ndarray of shape (n,) or (n, m)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from halfmoon import DataDependentKernel
+        >>> X = np.random.default_rng(2).normal(size=(50, 2))
+        >>> kernel = DataDependentKernel(n_neighbors=10, n_landmarks=10, random_state=0).fit(X)
+        >>> h_hat = np.arange(10.0)
+        >>> h_star = kernel.interpolate(h_hat)
+        >>> bool(np.allclose(h_star[kernel.landmark_indices_], h_hat))
+        True
+        """
+        check_is_fitted(self, "restriction_")
+        return interpolate(self.regularizer_, self.restriction_, h_hat, eps=self.eps, solver=self._solver)
+
+    def kernel_error_bound(self) -> float:
+        """Return the bound of Theorem 4.3 on |K - K_exact| for points with K(x, x) <= that of the landmarks.
+
+        eta kappa n_hat |dA| / (lambda (lambda - |dA|)), with |dA| the verified spectral error of A, kappa the
+        largest base-kernel value K(x, x) on the landmarks and lambda the smallest eigenvalue of A + eta K_hat.
+        It holds for eq. 6; infinite where |dA| >= lambda.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from halfmoon import DataDependentKernel
+        >>> X = np.random.default_rng(2).normal(size=(50, 2))
+        >>> kernel = DataDependentKernel(n_neighbors=10, n_landmarks=10, random_state=0).fit(X)
+        >>> kernel.kernel_error_bound() < 1e-6
+        True
+        """
+        check_is_fitted(self, "restriction_")
+        r, X_S = self.restriction_, self.landmarks_
+        K_hat = self.base_kernel_(X_S, X_S)
+        H, U = r.greens + self.eta * K_hat, r.range_basis
+        lowest = float(linalg.eigvalsh(H if U is None else U.T @ H @ U)[0])
+        dA, kappa = r.spectral_error_bound, float(np.diagonal(K_hat).max())
+        if dA >= lowest:
+            return np.inf
+        return float(self.eta) * kappa * len(r.landmarks) * dA / (lowest * (lowest - dA))
+
+    def as_gp_kernel(self) -> DataDependentGPKernel:
+        """Return this fitted kernel for scikit-learn's Gaussian processes, KernelRidge and KernelPCA.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.gaussian_process import GaussianProcessRegressor
+        >>> from sklearn.gaussian_process.kernels import WhiteKernel
+        >>> from halfmoon import DataDependentKernel
+        >>> X = np.random.default_rng(2).normal(size=(50, 2))
+        >>> kernel = DataDependentKernel(n_neighbors=10, n_landmarks=10, random_state=0).fit(X)
+        >>> gp = GaussianProcessRegressor(kernel.as_gp_kernel() + WhiteKernel(0.1)).fit(X, X[:, 0])
+        >>> gp.predict(X, return_std=True)[1].shape
+        (50,)
+        """
+        check_is_fitted(self, "restriction_")
+        return DataDependentGPKernel(self)
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; a fitted kernel must be fitted again afterwards."""
+        super().set_params(**params)
+        if params:
+            for name in _fitted_names(self):
+                delattr(self, name)
+        return self
+
+    def __sklearn_clone__(self) -> Self:
+        """Clone parameters and keep the fit: inside another estimator a fitted kernel is data."""
+        twin = super().__sklearn_clone__()
+        for name in _fitted_names(self):
+            setattr(twin, name, getattr(self, name))
+        return twin
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "restriction_")
+
+    def _validate(self, A: Any) -> Any:
+        return check_features(validate_data(self, A, accept_sparse="csr", dtype=np.float64, reset=False))
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        text = super().__repr__(N_CHAR_MAX)
+        if not hasattr(self, "restriction_"):
+            return text
+        r = self.restriction_
+        return (
+            f"{text}\n  fitted: n={self.n_samples_fit_}, landmarks={len(r.landmarks)}, "
+            f"components={r.n_components}, solver={r.solver!r}, error bound={r.error_bound:.1e}"
+        )
+
+
+class DataDependentGPKernel(GPKernel):
+    """A fitted `DataDependentKernel` as a Gaussian-process kernel without hyper-parameters.
+
+    Parameters
+    ----------
+    kernel : DataDependentKernel
+        A fitted kernel. To tune it, fit another one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from halfmoon import DataDependentKernel
+    >>> X = np.random.default_rng(2).normal(size=(50, 2))
+    >>> kernel = DataDependentKernel(n_neighbors=10, n_landmarks=10, random_state=0).fit(X)
+    >>> kernel.as_gp_kernel()(X[:3]).shape
+    (3, 3)
+    """
+
+    def __init__(self, kernel: DataDependentKernel) -> None:
+        self.kernel = kernel
+
+    def __call__(self, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any:
+        """Return the kernel matrix, and an empty gradient on request."""
+        K = self.kernel(X, Y)
+        return (K, np.empty((*K.shape, 0))) if eval_gradient else K
+
+    def diag(self, X: Any) -> NDArray[np.float64]:
+        """Return K(x, x)."""
+        return self.kernel.diag(X)
+
+    def is_stationary(self) -> bool:
+        """Return False: the kernel depends on where the data are."""
+        return False
+
+    def __sklearn_clone__(self) -> Self:
+        """Return itself: there is nothing to train."""
+        return self
+
+    def __repr__(self) -> str:
+        return f"DataDependentGPKernel({self.kernel!r})"
+
+
+def _fitted_names(estimator: BaseEstimator) -> list[str]:
+    return [name for name in vars(estimator) if name.endswith("_") and not name.startswith("_")]
+
+
+REGULARIZERS: dict[str, Callable[[Any, DataDependentKernel], Regularizer]] = {
+    "power": lambda W, kernel: PowerRegularizer(
+        W, power=kernel.power, normalized=kernel.normalized, ridge=kernel.ridge
+    ),
+    "heat": lambda W, kernel: HeatRegularizer(W, normalized=kernel.normalized),
+    "resistance": lambda W, kernel: AmplifiedResistance(W),
+}

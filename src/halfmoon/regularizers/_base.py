@@ -1,0 +1,97 @@
+"""What a regulariser is: a p.s.d. Q on n points that can apply Q^+ and give its block on the landmarks."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from halfmoon.graph import Components, check_graph, connected_components
+
+__all__ = ["GraphRegularizer", "Greens", "Regularizer", "indicators"]
+
+Matrix = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Greens:
+    """The landmark block A of Q^+ (eq. 7: A = Q_hat^+) and what is known about its error.
+
+    Attributes
+    ----------
+    block : ndarray of shape (n_hat, n_hat)
+        Symmetric.
+    bound : float
+        Verified bound on the largest error of an entry of `block`, rounding included.
+    solver : str
+        Solver that ran.
+    n_iter : int
+        Largest number of iterations of any solve; for Chebyshev expansions the degree.
+    """
+
+    block: Matrix
+    bound: float
+    solver: str
+    n_iter: int
+
+
+class Regularizer(ABC):
+    """Base class: reg_Q(h) = h' Q h on the n vertices of a graph.
+
+    To add a regulariser, derive from this class (or from `GraphRegularizer`) and write the three methods.
+    """
+
+    n: int
+
+    @property
+    @abstractmethod
+    def components(self) -> Components:
+        """Connected components of the graph of Q, computed once."""
+
+    @property
+    @abstractmethod
+    def null_modes(self) -> Any:
+        """Orthonormal columns (sparse or dense) that span the null space of Q."""
+
+    @abstractmethod
+    def greens(self, landmarks: NDArray[np.intp], *, eps: float, solver: str) -> Greens:
+        """Return Q^+ on the landmarks, to `eps` relative to its largest entry where possible."""
+
+    @abstractmethod
+    def solve(self, B: Matrix, *, eps: float, solver: str) -> Matrix:
+        """Return Q^+ B."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave what can be recomputed (factors, components) out of pickles and of joblib's hashes."""
+        cached = {
+            name
+            for cls in type(self).__mro__
+            for name, value in vars(cls).items()
+            if isinstance(value, cached_property)
+        }
+        return {name: value for name, value in self.__dict__.items() if name not in cached}
+
+
+class GraphRegularizer(Regularizer):
+    """A regulariser made from the Laplacian of a graph W."""
+
+    def __init__(self, W: Any) -> None:
+        self.W: sparse.csr_array = check_graph(W)
+        self.n = self.W.shape[0]
+
+    @cached_property
+    def components(self) -> Components:
+        """Connected components of W."""
+        return connected_components(self.W)
+
+
+def indicators(landmarks: NDArray[np.intp], n: int) -> Matrix:
+    """Return E = [e_s : s in S], dense of shape (n, n_hat)."""
+    E = np.zeros((n, len(landmarks)))
+    E[landmarks, np.arange(len(landmarks))] = 1.0
+    return E

@@ -1,0 +1,123 @@
+"""A p.s.d. regulariser of the user's own, sparse or dense."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg, sparse
+
+from halfmoon.exceptions import NotDiagonallyDominantError, NotPositiveSemidefiniteError
+from halfmoon.graph import Components, connected_components
+from halfmoon.regularizers._base import Greens, Matrix, Regularizer
+from halfmoon.regularizers._operator import ROUNDOFF, Operator, inverse_power_greens, solve_inverse_power
+from halfmoon.solvers import check_sdd, null_modes
+from halfmoon.solvers._direct import factorize, negative_pivots
+from halfmoon.solvers._nullspace import excess
+
+__all__ = ["MatrixRegularizer"]
+
+
+class MatrixRegularizer(Regularizer):
+    """A given symmetric positive semi-definite matrix Q (section 1: any such Q is allowed).
+
+    Parameters
+    ----------
+    Q : scipy sparse or ndarray of shape (n, n)
+        A sparse Q stays sparse. It may be singular if it is diagonally dominant; any other singular Q
+        must be given dense. A dense Q is decomposed, and eigenvalues below ``n * eps`` times the largest
+        count as zero.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from halfmoon import restrict
+    >>> from halfmoon.regularizers import MatrixRegularizer
+    >>> Q = np.array([[2.0, -1.0, 0.0], [-1.0, 2.0, -1.0], [0.0, -1.0, 2.0]])
+    >>> restrict(MatrixRegularizer(Q), [1]).greens.round(12)
+    array([[1.]])
+    """
+
+    def __init__(self, Q: Any) -> None:
+        self.dense = not sparse.issparse(Q)
+        if self.dense:
+            Q = np.asarray(Q, dtype=np.float64)
+        if Q.ndim != 2 or Q.shape[0] != Q.shape[1] or Q.shape[0] == 0:
+            raise ValueError(f"Q must be a square, non-empty matrix. Got shape {Q.shape}.")
+        Q = sparse.csr_array(Q, dtype=np.float64)
+        if not np.isfinite(Q.data).all():
+            raise ValueError("Q holds NaN or infinite entries. Remove or replace them.")
+        if abs(Q - Q.T).max() > 1e-10 * abs(Q).max():
+            raise ValueError("Q is not symmetric. Symmetrise it with (Q + Q.T) / 2.")
+        self.Q = sparse.csr_array((Q + Q.T) / 2)
+        self.n = Q.shape[0]
+        _ = self.operator  # shows whether Q is positive semi-definite
+
+    @cached_property
+    def components(self) -> Components:
+        """Connected components of the nonzero pattern of Q."""
+        return connected_components(self.Q)
+
+    @cached_property
+    def operator(self) -> Operator:
+        """R = Q with its null space and a lower bound on the rest of its spectrum."""
+        if self.dense:
+            modes, floor = self._decompose()
+        else:
+            try:
+                check_sdd(self.Q)
+                modes, floor = null_modes(self.Q), max(float(excess(self.Q).min()), 0.0)  # Gershgorin
+            except NotDiagonallyDominantError:
+                self._check_definite()
+                modes, floor = sparse.csr_array((self.n, 0)), 0.0
+        return Operator(M=self.Q, scale=np.ones(self.n), modes=modes, mode_value=0.0, floor=floor, null=modes)
+
+    @property
+    def null_modes(self) -> sparse.csr_array:
+        """Null vectors of Q."""
+        return self.operator.modes
+
+    def greens(self, landmarks: NDArray[np.intp], *, eps: float, solver: str) -> Greens:
+        """Return Q^+ on the landmarks (Theorem 4.2)."""
+        return inverse_power_greens(self.operator, landmarks, 1, eps, self._suitable(solver))
+
+    def solve(self, B: Matrix, *, eps: float, solver: str) -> Matrix:
+        """Return Q^+ B."""
+        return solve_inverse_power(self.operator, B, 1, eps, self._suitable(solver))
+
+    def _suitable(self, solver: str) -> str:
+        return "eigen" if self.dense and solver == "auto" else solver
+
+    def _decompose(self) -> tuple[sparse.csr_array, float]:
+        """Return the null vectors of a dense Q and the smallest eigenvalue above them, or refuse Q."""
+        eigenvalues, U = linalg.eigh(self.Q.toarray())
+        scale = float(np.abs(eigenvalues).max())
+        if eigenvalues[0] < -1e-10 * scale:
+            raise NotPositiveSemidefiniteError(
+                f"Q has the negative eigenvalue {eigenvalues[0]:g} (largest {eigenvalues[-1]:g}), so h' Q h is no "
+                "regulariser. Add a ridge or check its signs."
+            )
+        rounding = self.n * ROUNDOFF * scale
+        zeros = int((eigenvalues <= rounding).sum())
+        floor = max(float(eigenvalues[zeros]) - rounding, 0.0) if zeros < self.n else 0.0
+        return sparse.csr_array(U[:, :zeros]), floor
+
+    def _check_definite(self) -> None:
+        """Refuse a sparse Q that is neither diagonally dominant nor positive definite."""
+        try:
+            negative = negative_pivots(factorize(self.Q))
+        except (ArithmeticError, RuntimeError) as error:
+            raise ValueError(
+                "Q is sparse, singular (or indefinite) and not diagonally dominant, so its null space is not "
+                "known. Add a small ridge to its diagonal, or pass it as a dense array."
+            ) from error
+        if negative:
+            raise NotPositiveSemidefiniteError(
+                f"Q has {negative} negative eigenvalues of {self.n}, so h' Q h is no regulariser. "
+                "Add a ridge or check its signs."
+            )
+
+    def __repr__(self) -> str:
+        return f"MatrixRegularizer({'dense' if self.dense else 'sparse'}, n={self.n})"

@@ -1,0 +1,75 @@
+"""The null space of an SDD matrix, known from its graph alone, and projection out of it.
+
+A connected component C of an SDD matrix is singular exactly when every row has zero excess (diagonal equal to
+the off-diagonal sum) and the signs are balanced: some vector of signs makes all off-diagonals negative. For a
+Laplacian that vector is 1_C. Balance is read off the double cover (Gremban): two copies of each vertex, a
+negative entry joins equal copies, a positive one opposite copies; C is balanced when its cover falls apart.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse import csgraph
+
+__all__ = ["excess", "null_modes", "off_diagonal", "project_out"]
+
+ROUNDING = 1e-12  # excess below this share of the diagonal is rounding
+
+
+def off_diagonal(A: sparse.csr_array) -> sparse.csr_array:
+    """Return A without its diagonal."""
+    off = sparse.csr_array(A - sparse.diags_array(A.diagonal()))
+    off.eliminate_zeros()
+    return off
+
+
+def excess(A: sparse.csr_array) -> NDArray[np.float64]:
+    """Return the diagonal minus the sum of absolute off-diagonals of each row."""
+    return A.diagonal() - np.asarray(abs(off_diagonal(A)).sum(axis=1)).ravel()
+
+
+def null_modes(A: sparse.csr_array) -> sparse.csr_array:
+    """Return orthonormal sparse columns that span the null space of an SDD matrix.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> from halfmoon.solvers import null_modes
+    >>> edge = sparse.csr_array(np.array([[1.0, -1.0], [-1.0, 1.0]]))
+    >>> null_modes(edge).toarray().round(3).tolist()
+    [[0.707], [0.707]]
+    """
+    n = A.shape[0]
+    labels, signs, balanced = _signed_components(off_diagonal(A))
+    surplus = excess(A) > ROUNDING * A.diagonal()
+    singular = balanced & (np.bincount(labels, weights=surplus, minlength=len(balanced)) == 0)
+    column = np.cumsum(singular) - 1  # singular component -> column of the result
+    rows = np.flatnonzero(singular[labels])
+    sizes = np.bincount(labels, minlength=len(balanced))
+    data = signs[rows] / np.sqrt(sizes[labels[rows]])
+    return sparse.csr_array((data, (rows, column[labels[rows]])), shape=(n, int(singular.sum())))
+
+
+def project_out(modes: sparse.csr_array, B: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return (I - V V') B for orthonormal columns V."""
+    return B - modes @ (modes.T @ B)
+
+
+def _signed_components(
+    off: sparse.csr_array,
+) -> tuple[NDArray[np.intp], NDArray[np.float64], NDArray[np.bool_]]:
+    """Return component labels, a sign a vertex, and for each component whether the signs balance."""
+    count, labels = csgraph.connected_components(off, directed=False)
+    n = off.shape[0]
+    if off.nnz == 0 or off.data.max() < 0.0:
+        return labels, np.ones(n), np.ones(count, dtype=bool)
+    negative, positive = abs(off.minimum(0.0)), off.maximum(0.0)
+    cover = sparse.block_array([[negative, positive], [positive, negative]], format="csr")
+    _, cover_labels = csgraph.connected_components(cover, directed=False)
+    upper, lower = cover_labels[:n], cover_labels[n:]
+    balanced = np.ones(count, dtype=bool)
+    balanced[labels[upper == lower]] = False
+    return labels, np.where(upper < lower, 1.0, -1.0), balanced

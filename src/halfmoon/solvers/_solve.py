@@ -1,0 +1,129 @@
+"""`solve_sdd` and the table of solvers."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from halfmoon._validation import check_choice, check_real
+from halfmoon.exceptions import AccuracyWarning, NotDiagonallyDominantError
+from halfmoon.solvers._base import Solution, Solver
+from halfmoon.solvers._direct import DirectSolver
+from halfmoon.solvers._eigen import EigenSolver
+from halfmoon.solvers._nullspace import ROUNDING, excess, null_modes, project_out
+
+__all__ = ["SOLVERS", "check_sdd", "prepare", "solve_sdd"]
+
+SOLVERS: dict[str, type[Solver]] = {solver.name: solver for solver in (DirectSolver, EigenSolver)}
+
+
+def solve_sdd(A: Any, B: ArrayLike, *, eps: float = 1e-8, solver: str = "auto") -> Solution:
+    """Solve A X = B for a symmetric diagonally dominant A and many right-hand sides (Lemma 4.1).
+
+    Parameters
+    ----------
+    A : scipy sparse or ndarray of shape (n, n)
+        Symmetric with A_ii >= sum_j |A_ij|; a Laplacian, say. Off-diagonals of either sign. A may be
+        singular: its null space is known from its graph.
+    B : array-like of shape (n,) or (n, m)
+        Right-hand sides.
+    eps : float, default=1e-8
+        Residual to reach, relative to each right-hand side's part in the range of A.
+    solver : {"auto", "direct", "eigen"}, default="auto"
+        "direct": sparse factorisation. "eigen": dense eigendecomposition, for small n.
+
+    Returns
+    -------
+    Solution
+        With `X` = A^+ B, the recomputed `residual_norms`, the `solver` and `n_iter`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from halfmoon.graph import laplacian
+    >>> from halfmoon.solvers import solve_sdd
+    >>> L = laplacian(np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]]))
+    >>> solve_sdd(L, np.array([1.0, 0.0, -1.0])).X.round(6).tolist()
+    [1.0, 0.0, -1.0]
+    """
+    check_real("eps", eps, strict=True)
+    A = check_sdd(A)
+    right = np.asarray(B, dtype=np.float64)
+    if right.ndim not in (1, 2) or right.shape[0] != A.shape[0] or not np.isfinite(right).all():
+        raise ValueError(
+            f"B must be finite with {A.shape[0]} rows, one a row of A, and one or two dimensions. "
+            f"Got shape {right.shape}."
+        )
+    modes = null_modes(A)
+    columns = project_out(modes, right.reshape(A.shape[0], -1))
+    prepared = prepare(A, modes, solver)
+    X, n_iter = prepared.solve(columns, eps)
+    X = project_out(modes, X)
+    residual_norms = np.linalg.norm(columns - A @ X, axis=0)
+    _warn_unless_reached(residual_norms, eps * np.linalg.norm(columns, axis=0), prepared.name)
+    return Solution(X.reshape(right.shape), residual_norms, prepared.name, n_iter)
+
+
+def prepare(A: sparse.csr_array, modes: sparse.csr_array, solver: str = "auto") -> Solver:
+    """Set up the named solver for a checked matrix with known null modes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> from halfmoon.solvers import null_modes, prepare
+    >>> A = sparse.csr_array(np.diag([2.0, 4.0]))
+    >>> prepare(A, null_modes(A)).solve(np.ones((2, 1)), 1e-8)[0].ravel().tolist()
+    [0.5, 0.25]
+    """
+    check_choice("solver", solver, ("auto", *SOLVERS))
+    return SOLVERS["direct" if solver == "auto" else solver](A, modes)
+
+
+def check_sdd(A: Any) -> sparse.csr_array:
+    """Return A as CSR if it is symmetric and diagonally dominant, or name the row that is not.
+
+    Examples
+    --------
+    >>> from halfmoon.solvers import check_sdd
+    >>> check_sdd([[1.0, -2.0], [-2.0, 2.0]])
+    Traceback (most recent call last):
+    ...
+    halfmoon.exceptions.NotDiagonallyDominantError: A is not diagonally dominant: row 0 has ...
+    """
+    A = sparse.csr_array(A, dtype=np.float64, copy=True)
+    A.sum_duplicates()
+    A.eliminate_zeros()
+    if A.shape[0] != A.shape[1] or A.shape[0] == 0:
+        raise ValueError(f"A must be square and non-empty. Got shape {A.shape}.")
+    if not np.isfinite(A.data).all():
+        raise ValueError("A holds NaN or infinite entries. Remove or replace them.")
+    scale = float(abs(A).max()) if A.nnz else 0.0
+    if A.nnz and float(abs(A - A.T).max()) > ROUNDING * scale:
+        raise ValueError("A is not symmetric. Symmetrise it with (A + A.T) / 2.")
+    diagonal, slack = A.diagonal(), excess(A)
+    short = np.flatnonzero(slack < -ROUNDING * np.maximum(abs(diagonal), scale * ROUNDING))
+    if short.size:
+        row = int(short[0])
+        raise NotDiagonallyDominantError(
+            f"A is not diagonally dominant: row {row} has diagonal {diagonal[row]:g} < off-diagonal sum "
+            f"{diagonal[row] - slack[row]:g}. Build it with laplacian(W) or raise ridge."
+        )
+    return A
+
+
+def _warn_unless_reached(residual_norms: NDArray[np.float64], wanted: NDArray[np.float64], name: str) -> None:
+    missed = residual_norms > np.maximum(wanted, np.finfo(float).tiny)
+    if missed.any():
+        worst = int(np.argmax(residual_norms / np.maximum(wanted, np.finfo(float).tiny)))
+        warnings.warn(
+            f"Solver '{name}' missed eps on {int(missed.sum())} of {missed.size} right-hand sides; worst is "
+            f"column {worst} with residual {residual_norms[worst]:.2g} where {wanted[worst]:.2g} was asked. "
+            "Raise eps, or the matrix is too ill-conditioned for float64.",
+            AccuracyWarning,
+            stacklevel=3,
+        )
