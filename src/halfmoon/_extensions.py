@@ -47,7 +47,7 @@ class KernelExtension:
 
     def __init__(self, base: BaseKernel, X_S: Any, restriction: Restriction, eta: float) -> None:
         self.base, self.X_S, self.eta = base, X_S, eta
-        self.root = inverse_root(restriction, base(X_S, X_S), eta)
+        self.root = restriction.inverse_root(eta * base(X_S, X_S))
 
     def gram(self, A: Any, B: Any) -> Matrix:
         """Return eq. 6 for the rows of A and B."""
@@ -114,31 +114,12 @@ def landmark_gram(restriction: Restriction, K_hat: Matrix, eta: float) -> Matrix
     With N = eta C K_hat it equals (I - N)' K_hat (I - N) + eta K_hat C A C K_hat: a sum of p.s.d. terms in which
     nothing cancels (the Joseph form of Kalman filters).
     """
-    root = inverse_root(restriction, K_hat, eta)
+    root = restriction.inverse_root(eta * K_hat)
     CK = root @ (root.T @ K_hat)
     kept = np.eye(len(K_hat)) - eta * CK
-    K_SS = kept.T @ K_hat @ kept + eta * (CK.T @ restriction.greens @ CK)
+    from_modes = restriction.modes.T @ CK
+    K_SS = kept.T @ K_hat @ kept + eta * (CK.T @ restriction.smooth @ CK + from_modes.T @ from_modes)
     return (K_SS + K_SS.T) / 2
-
-
-def inverse_root(restriction: Restriction, K_hat: Matrix, eta: float) -> Matrix:
-    """Return F with F F' = (A + eta K_hat)^-1 on what Q_hat penalises."""
-    H = restriction.greens + eta * K_hat
-    U = restriction.range_basis
-    if U is not None:
-        H = U.T @ H @ U
-    if H.shape[0] == 0:  # Q_hat = 0: nothing is penalised
-        return np.zeros((len(K_hat), 0))
-    try:
-        factor = linalg.cholesky(H, lower=True)
-        F = linalg.solve_triangular(factor, np.eye(len(H)), lower=True).T
-    except linalg.LinAlgError:
-        # A and eta K_hat both vanish, to rounding, in some direction (smooth regularisers such as exp(tL)).
-        # Such directions are not seen by k_x either: leave them out.
-        eigenvalues, V = linalg.eigh(H)
-        kept = eigenvalues > len(H) * np.finfo(float).eps * eigenvalues[-1]
-        F = V[:, kept] / np.sqrt(eigenvalues[kept])
-    return F if U is None else U @ F
 
 
 def square_root(K: Matrix) -> Matrix:

@@ -378,8 +378,7 @@ class DataDependentKernel(BaseEstimator):
         check_is_fitted(self, "restriction_")
         r, X_S = self.restriction_, self.landmarks_
         K_hat = self.base_kernel_(X_S, X_S)
-        H, U = r.greens + self.eta * K_hat, r.range_basis
-        lowest = float(linalg.eigvalsh(H if U is None else U.T @ H @ U)[0])
+        lowest = 1.0 / float(linalg.svdvals(r.inverse_root(self.eta * K_hat))[0]) ** 2
         dA, kappa = r.spectral_error_bound, float(np.diagonal(K_hat).max())
         if dA >= lowest:
             return np.inf

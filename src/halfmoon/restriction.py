@@ -29,11 +29,14 @@ class Restriction:
     ----------
     landmarks : ndarray of shape (n_hat,)
         The landmarks S, in the order of the rows of `greens`.
-    greens : ndarray of shape (n_hat, n_hat)
-        A = Q^+ on S, the Green's function of the regulariser (eq. 7: A = Q_hat^+).
+    smooth : ndarray of shape (n_hat, n_hat)
+        The part of A = Q^+ on S that was solved for; `greens` adds the modes.
+    modes : ndarray of shape (n_hat, c)
+        The part of A known in closed form: A = smooth + modes modes'. One column a component, of size
+        ridge^(-power / 2), which may exceed the rest by so much that it must stay factored.
     error_bound : float
-        Verified bound on the largest error of an entry of `greens`, relative to its largest entry: what
-        `eps` asked for.
+        Verified bound on the largest error of an entry of `smooth`, relative to its largest entry: what
+        `eps` asked for. The modes are exact.
     null_basis : ndarray of shape (n_hat, m)
         Orthonormal vectors on S that Q_hat does not penalise: null vectors of Q supported on S.
     solver : str
@@ -45,7 +48,8 @@ class Restriction:
     """
 
     landmarks: NDArray[np.intp]
-    greens: Matrix
+    smooth: Matrix
+    modes: Matrix
     error_bound: float
     null_basis: Matrix
     solver: str
@@ -55,7 +59,12 @@ class Restriction:
     @property
     def spectral_error_bound(self) -> float:
         """Verified bound on the 2-norm of the error of `greens` (eq. 11)."""
-        return len(self.landmarks) * self.error_bound * float(np.abs(self.greens).max(initial=0.0))
+        return len(self.landmarks) * self.error_bound * float(np.abs(self.smooth).max())
+
+    @cached_property
+    def greens(self) -> Matrix:
+        """A = Q^+ on S, the Green's function of the regulariser on the landmarks (eq. 7: A = Q_hat^+)."""
+        return self.smooth + self.modes @ self.modes.T
 
     @cached_property
     def range_basis(self) -> Matrix | None:
@@ -70,12 +79,27 @@ class Restriction:
         """The regulariser on the landmarks, Q_hat = A^+ (eq. 7).
 
         The null space of A is known from Q (`null_basis`), it is not guessed from small eigenvalues.
-        Eigenvalues of A at rounding level are kept out of the inverse.
         """
+        root = self.inverse_root()
+        return root @ root.T
+
+    def inverse_root(self, extra: Matrix | None = None) -> Matrix:
+        """Return F with F F' = (A + extra)^-1 on what Q_hat penalises, for a p.s.d. `extra`.
+
+        With extra = eta K_hat this is (I + eta Q_hat K_hat)^-1 Q_hat of eq. 6, as one symmetric inverse.
+        """
+        H = self.smooth if extra is None else self.smooth + extra
+        size = np.linalg.norm(self.modes, axis=0)
+        units = self.modes / np.maximum(size, np.finfo(float).tiny)
+        # Modes enter H with the weight of the rest; what they weigh more follows as an update that loses nothing.
+        moderate = np.minimum(size**2, np.trace(H) / len(H)) if np.trace(H) > 0.0 else size**2
+        H = H + (units * moderate) @ units.T
+        B = units * np.sqrt(np.maximum(size**2 - moderate, 0.0))
         U = self.range_basis
-        if U is None:
-            return linalg.pinvh(self.greens)
-        return U @ linalg.pinvh(U.T @ self.greens @ U) @ U.T
+        if U is not None:
+            H, B = U.T @ H @ U, U.T @ B
+        F = _updated(_inverse_root(H), B)
+        return F if U is None else U @ F
 
     def __repr__(self) -> str:
         return (
@@ -94,9 +118,9 @@ def restrict(Q: Any, landmarks: ArrayLike, *, eps: float = 1e-6, solver: str = "
     landmarks : array-like of int
         Distinct vertices, as `select_landmarks` gives them.
     eps : float, default=1e-6
-        Accuracy of the block: largest entry error relative to the largest entry. The bound that was
-        reached is verified from true residuals and returned; a bound above `eps` is told by an
-        `AccuracyWarning`.
+        Accuracy of the block: largest entry error relative to the largest entry, the closed-form modes
+        not counted. The bound that was reached is verified from true residuals and returned; a bound
+        above `eps` is told by an `AccuracyWarning`.
     solver : str, default="auto"
         "direct" (sparse factorisation) or "eigen" (dense); for functions of L also "chebyshev".
 
@@ -129,7 +153,7 @@ def restrict(Q: Any, landmarks: ArrayLike, *, eps: float = 1e-6, solver: str = "
     S = check_landmarks(landmarks, Q.n)
     _warn_if_disconnected(Q, S)
     greens = Q.greens(S, eps=eps, solver=solver)
-    largest = float(np.abs(greens.block).max())
+    largest = float(np.abs(greens.smooth).max())
     bound = float(greens.bound) / largest if largest > 0.0 else 0.0
     if not bound <= eps:
         warnings.warn(
@@ -140,7 +164,8 @@ def restrict(Q: Any, landmarks: ArrayLike, *, eps: float = 1e-6, solver: str = "
         )
     return Restriction(
         landmarks=S,
-        greens=greens.block,
+        smooth=greens.smooth,
+        modes=greens.modes,
         error_bound=bound,
         null_basis=_null_on_landmarks(Q.null_modes, S),
         solver=greens.solver,
@@ -178,8 +203,8 @@ def interpolate(Q: Regularizer, restriction: Restriction, h_hat: ArrayLike, *, e
     >>> from halfmoon.restriction import interpolate, restrict
     >>> path = np.diag(np.ones(4), 1) + np.diag(np.ones(4), -1)
     >>> Q = PowerRegularizer(path, power=1, normalized=False, ridge=1e-9)
-    >>> interpolate(Q, restrict(Q, [0, 4]), [0.0, 1.0], eps=1e-9, solver="auto").round(6).tolist()
-    [0.0, 0.25, 0.5, 0.75, 1.0]
+    >>> interpolate(Q, restrict(Q, [0, 4]), [0.0, 1.0], eps=1e-9, solver="auto").round(6) + 0.0
+    array([0.  , 0.25, 0.5 , 0.75, 1.  ])
     """
     values = np.asarray(h_hat, dtype=np.float64)
     S = restriction.landmarks
@@ -191,9 +216,38 @@ def interpolate(Q: Regularizer, restriction: Restriction, h_hat: ArrayLike, *, e
     sources = np.zeros((Q.n, h.shape[1]))
     sources[S] = restriction.Q_hat @ h
     h_star = Q.solve(sources, eps=eps, solver=solver)
-    if restriction.null_basis.shape[1]:  # free directions: Q^+ leaves them out, the interpolant keeps them
-        h_star[S] += restriction.null_basis @ (restriction.null_basis.T @ h)
+    # Along the modes the interpolant is fixed by its landmarks. This adds what Q^+ leaves out on free components,
+    # and repairs the cancellation in ridge^-power V V' elsewhere.
+    V_S, present = _present_modes(Q.modes, S)
+    h_star += Q.modes[:, present] @ np.linalg.lstsq(V_S, h - h_star[S])[0]
     return h_star.reshape(Q.n, *values.shape[1:])
+
+
+def _inverse_root(H: Matrix) -> Matrix:
+    """Return F with F F' = H^-1."""
+    if H.shape[0] == 0:
+        return np.zeros((0, 0))
+    try:
+        factor = linalg.cholesky(H, lower=True)
+        return linalg.solve_triangular(factor, np.eye(len(H)), lower=True).T
+    except linalg.LinAlgError:
+        # H vanishes to rounding in some direction: Q^+ decays below 1e-16 (exp(tL), say), and so does the base
+        # kernel. Nothing is measured along such a direction: leave it out.
+        eigenvalues, V = linalg.eigh(H)
+        kept = eigenvalues > len(H) * np.finfo(float).eps * eigenvalues[-1]
+        return V[:, kept] / np.sqrt(eigenvalues[kept])
+
+
+def _updated(F: Matrix, B: Matrix) -> Matrix:
+    """Return F~ with F~ F~' = (H + B B')^-1, given F F' = H^-1.
+
+    With Y = F' B = U s V', H + B B' = F'^-1 (I + Y Y') F^-1, and (I + Y Y')^-1/2 only shrinks along U.
+    """
+    if B.shape[1] == 0 or F.shape[1] == 0:
+        return F
+    U, s, _ = linalg.svd(F.T @ B, full_matrices=False)
+    shrink = 1.0 / np.sqrt(1.0 + s**2) - 1.0
+    return F + ((F @ U) * shrink) @ U.T
 
 
 def _null_on_landmarks(null_modes: sparse.csr_array, S: NDArray[np.intp]) -> Matrix:
@@ -201,10 +255,16 @@ def _null_on_landmarks(null_modes: sparse.csr_array, S: NDArray[np.intp]) -> Mat
 
     A V x with unit x is supported on S exactly when V_S x keeps length 1.
     """
-    V_S = null_modes[S]
-    V_S = V_S[:, np.flatnonzero(np.asarray(abs(V_S).sum(axis=0)).ravel() > 0.0)].toarray()
+    V_S, _ = _present_modes(null_modes, S)
     U, lengths, _ = linalg.svd(V_S, full_matrices=False)
     return np.ascontiguousarray(U[:, lengths > 1.0 - 1e-10])
+
+
+def _present_modes(modes: sparse.csr_array, S: NDArray[np.intp]) -> tuple[Matrix, NDArray[np.intp]]:
+    """Return the modes that are seen on S, restricted to S, and which columns they are."""
+    V_S = modes[S]
+    present = np.flatnonzero(np.asarray(abs(V_S).sum(axis=0)).ravel() > 0.0)
+    return V_S[:, present].toarray(), present
 
 
 def _warn_if_disconnected(Q: Regularizer, S: NDArray[np.intp]) -> None:

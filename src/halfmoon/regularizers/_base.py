@@ -20,21 +20,27 @@ Matrix = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Greens:
-    """The landmark block A of Q^+ (eq. 7: A = Q_hat^+) and what is known about its error.
+    """The landmark block A = Q_hat^+ of Q^+ (eq. 7) in two parts, A = smooth + modes modes'.
+
+    The component modes carry mu^-p, which may be many orders of magnitude above the rest; added up, they would
+    drown it. So they stay factored.
 
     Attributes
     ----------
-    block : ndarray of shape (n_hat, n_hat)
-        Symmetric.
+    smooth : ndarray of shape (n_hat, n_hat)
+        The part that was solved for; symmetric.
+    modes : ndarray of shape (n_hat, c)
+        The closed-form part: columns with disjoint supports, one a component with landmarks; may be empty.
     bound : float
-        Verified bound on the largest error of an entry of `block`, rounding included.
+        Verified bound on the largest error of an entry of `smooth`, rounding included.
     solver : str
         Solver that ran.
     n_iter : int
         Largest number of iterations of any solve; for Chebyshev expansions the degree.
     """
 
-    block: Matrix
+    smooth: Matrix
+    modes: Matrix
     bound: float
     solver: str
     n_iter: int
@@ -43,7 +49,7 @@ class Greens:
 class Regularizer(ABC):
     """Base class: reg_Q(h) = h' Q h on the n vertices of a graph.
 
-    To add a regulariser, derive from this class (or from `GraphRegularizer`) and write the three methods.
+    To add a regulariser, derive from this class (or from `GraphRegularizer`) and write what is abstract.
     """
 
     n: int
@@ -55,12 +61,22 @@ class Regularizer(ABC):
 
     @property
     @abstractmethod
-    def null_modes(self) -> Any:
-        """Orthonormal columns (sparse or dense) that span the null space of Q."""
+    def modes(self) -> sparse.csr_array:
+        """Orthonormal eigenvectors of Q that are known beforehand, as columns; they hold its null space."""
+
+    @property
+    @abstractmethod
+    def singular(self) -> bool:
+        """Whether Q vanishes on the modes."""
+
+    @property
+    def null_modes(self) -> sparse.csr_array:
+        """Orthonormal columns that span the null space of Q."""
+        return self.modes if self.singular else self.modes[:, :0]
 
     @abstractmethod
     def greens(self, landmarks: NDArray[np.intp], *, eps: float, solver: str) -> Greens:
-        """Return Q^+ on the landmarks, to `eps` relative to its largest entry where possible."""
+        """Return Q^+ on the landmarks, to `eps` relative to the largest entry of its smooth part."""
 
     @abstractmethod
     def solve(self, B: Matrix, *, eps: float, solver: str) -> Matrix:

@@ -75,9 +75,14 @@ class MatrixRegularizer(Regularizer):
         return Operator(M=self.Q, scale=np.ones(self.n), modes=modes, mode_value=0.0, floor=floor, null=modes)
 
     @property
-    def null_modes(self) -> sparse.csr_array:
-        """Null vectors of Q."""
+    def modes(self) -> sparse.csr_array:
+        """The null vectors of Q."""
         return self.operator.modes
+
+    @property
+    def singular(self) -> bool:
+        """Whether Q has null vectors."""
+        return self.operator.modes.shape[1] > 0
 
     def greens(self, landmarks: NDArray[np.intp], *, eps: float, solver: str) -> Greens:
         """Return Q^+ on the landmarks (Theorem 4.2)."""

@@ -86,6 +86,14 @@ class Operator:
             return np.zeros_like(B)
         return self.mode_value**-power * (self.modes @ (self.modes.T @ B))
 
+    def mode_columns(self, landmarks: NDArray[np.intp], power: int) -> Matrix:
+        """Return mode_value^(-power / 2) V on the landmarks, without the components that hold none."""
+        if self.mode_value == 0.0:
+            return np.zeros((len(landmarks), 0))
+        V_S = self.modes[landmarks]
+        present = np.flatnonzero(np.asarray(abs(V_S).sum(axis=0)).ravel() > 0.0)
+        return self.mode_value ** (-power / 2) * V_S[:, present].toarray()
+
 
 def solve_inverse_power(operator: Operator, B: Matrix, power: int, eps: float, solver: str) -> Matrix:
     """Return (R^p)^+ B by p chained solves."""
@@ -108,16 +116,12 @@ def inverse_power_greens(
     for _ in range(power // 2):
         chain.step()
     gram = chain.odd_block if power % 2 else chain.even_block
-    block, bound = gram(operator.floor)
-    V = operator.modes[landmarks]
-    if operator.mode_value != 0.0:
-        block = block + (operator.mode_value**-power * (V @ V.T)).toarray()
-    largest = float(np.abs(block).max())
-    if bound > eps * largest:
+    smooth, bound = gram(operator.floor)
+    if bound > eps * float(np.abs(smooth).max()):
         # The bound known beforehand is too weak (always for ridge = 0): prove a better one.
         _, bound = gram(operator.proven_floor(solver))
-    bound += 4 * ROUNDOFF * largest
-    return Greens(block=block, bound=bound, solver=operator.solver(solver).name, n_iter=chain.n_iter)
+    modes = operator.mode_columns(landmarks, power)
+    return Greens(smooth, modes, bound, operator.solver(solver).name, chain.n_iter)
 
 
 class _Chain:

@@ -59,9 +59,14 @@ class PowerRegularizer(GraphRegularizer):
         return laplacian_operator(self, self.normalized, self.ridge)
 
     @property
-    def null_modes(self) -> sparse.csr_array:
-        """The component modes if ridge = 0, else nothing."""
-        return self.operator.modes[:, : 0 if self.ridge > 0.0 else None]
+    def modes(self) -> sparse.csr_array:
+        """One vector a component, 1_C / sqrt|C| or D^1/2 1_C / sqrt(vol C): Q V = ridge^power V."""
+        return self.operator.modes
+
+    @property
+    def singular(self) -> bool:
+        """Whether the ridge is 0."""
+        return self.ridge == 0.0
 
     def greens(self, landmarks: NDArray[np.intp], *, eps: float, solver: str) -> Greens:
         """Return Q^+ on the landmarks by ceil(power / 2) chained solves (Theorem 4.4)."""

@@ -53,9 +53,14 @@ class AmplifiedResistance(GraphRegularizer):
         return sparse.csr_array(inverse + inverse @ self.W @ inverse)
 
     @property
-    def null_modes(self) -> sparse.csr_array:
+    def modes(self) -> sparse.csr_array:
         """The constants of each component."""
         return self.operator.modes
+
+    @property
+    def singular(self) -> bool:
+        """Constants are free."""
+        return True
 
     def greens(self, landmarks: NDArray[np.intp], *, eps: float, solver: str) -> Greens:
         """Return Q^+ on the landmarks: one set of solves with L, sparse rows and means."""
@@ -64,8 +69,8 @@ class AmplifiedResistance(GraphRegularizer):
         CV_S, V_S = (C @ V)[landmarks], V[landmarks]
         cross = (CV_S @ V_S.T).toarray()
         local = C[landmarks][:, landmarks].toarray() - cross - cross.T + (V_S @ (V.T @ C @ V) @ V_S.T).toarray()
-        rounding = 8 * ROUNDOFF * (np.abs(plain.block).max() + 4 * abs(C).max())
-        return Greens(plain.block - local, plain.bound + float(rounding), plain.solver, plain.n_iter)
+        rounding = 8 * ROUNDOFF * (np.abs(plain.smooth).max() + 4 * abs(C).max())
+        return Greens(plain.smooth - local, plain.modes, plain.bound + float(rounding), plain.solver, plain.n_iter)
 
     def solve(self, B: Matrix, *, eps: float, solver: str) -> Matrix:
         """Return Q^+ B."""

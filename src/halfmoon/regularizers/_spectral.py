@@ -70,7 +70,7 @@ class SpectralRegularizer(GraphRegularizer):
             raise TypeError(f"The 'r' parameter must be a function of the eigenvalues. Got {r!r} instead.")
         self.r, self.normalized = r, bool(normalized)
         super().__init__(W)
-        self._singular_at_zero = not self._inverse(np.zeros(1))[0] > 0.0
+        self._inverse(np.zeros(1))  # shows at once whether r can be called
 
     @cached_property
     def operator(self) -> Operator:
@@ -78,18 +78,24 @@ class SpectralRegularizer(GraphRegularizer):
         return laplacian_operator(self, self.normalized, ridge=0.0)
 
     @property
-    def null_modes(self) -> sparse.csr_array:
-        """The component modes if r(0) = 0, else nothing."""
-        return self.operator.modes[:, : None if self._singular_at_zero else 0]
+    def modes(self) -> sparse.csr_array:
+        """One vector a component: Q V = r(0) V."""
+        return self.operator.modes
+
+    @property
+    def singular(self) -> bool:
+        """Whether r(0) = 0."""
+        return not self._inverse(np.zeros(1))[0] > 0.0
 
     def greens(self, landmarks: NDArray[np.intp], *, eps: float, solver: str) -> Greens:
         """Return g(L) on the landmarks, g = 1 / r."""
         E = project_out(self.null_modes, indicators(landmarks, self.n))
+        no_modes = np.zeros((len(landmarks), 0))
         if self._method(solver) == "eigen":
             eigenvalues, U = self.spectrum
             g, U_S = self._inverse(eigenvalues), U[landmarks]
             rounding = 8 * self.n * ROUNDOFF * float(g.max())
-            return Greens(_symmetric((U_S * g) @ U_S.T), rounding, "eigen", 0)
+            return Greens(_symmetric((U_S * g) @ U_S.T), no_modes, rounding, "eigen", 0)
         tolerance = eps * float(self._inverse(np.array([self._interval[1] / 2]))[0])
         for _ in range(TIGHTENINGS):
             expansion = self._expansion(tolerance)
@@ -101,7 +107,7 @@ class SpectralRegularizer(GraphRegularizer):
             if bound <= wanted or rounding > wanted:
                 break
             tolerance *= 0.3 * wanted / bound
-        return Greens(block, bound, "chebyshev", expansion.degree)
+        return Greens(block, no_modes, bound, "chebyshev", expansion.degree)
 
     def solve(self, B: Matrix, *, eps: float, solver: str) -> Matrix:
         """Return g(L) B."""
@@ -129,7 +135,7 @@ class SpectralRegularizer(GraphRegularizer):
     def _interval(self) -> tuple[float, float]:
         """An interval that holds the eigenvalues that matter: without 0 where r(0) = 0."""
         upper = self.operator.norm_bound()
-        if not self._singular_at_zero:
+        if not self.singular:
             return 0.0, upper
         lower = self.operator.proven_floor("auto")
         if not 0.0 < lower < np.inf:
