@@ -24,10 +24,10 @@ def rng(seed):
 
 
 def _weighted(rng):
-    """A random connected graph with weights over four orders of magnitude."""
+    """A random connected graph with weights over two orders of magnitude."""
     n = 25
-    W = np.triu((rng.random((n, n)) < 0.15) * 10 ** rng.uniform(-2, 2, size=(n, n)), 2)
-    W += np.diag(10 ** rng.uniform(-2, 2, size=n - 1), 1)
+    W = np.triu((rng.random((n, n)) < 0.15) * 10 ** rng.uniform(-1, 1, size=(n, n)), 2)
+    W += np.diag(10 ** rng.uniform(-1, 1, size=n - 1), 1)
     return W + W.T
 
 

@@ -27,7 +27,9 @@ def check_features(X: Any, *, minimum: int = 1) -> Any:
     X = check_array(X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=minimum, input_name="X")
     if not sparse.issparse(X):
         return np.ascontiguousarray(X)
-    X = sparse.csr_array(X, copy=not X.has_canonical_format)
+    index_type = np.int32 if max(X.nnz, X.shape[1]) <= np.iinfo(np.int32).max else np.int64
+    indices, indptr = X.indices.astype(index_type), X.indptr.astype(index_type)  # copies: X stays as it is
+    X = sparse.csr_array((X.data.copy(), indices, indptr), shape=X.shape)
     X.sum_duplicates()
     return X
 

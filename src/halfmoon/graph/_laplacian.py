@@ -41,8 +41,9 @@ def laplacian(W: Any, *, normalized: bool = False) -> sparse.csr_array:
     W = check_graph(W)
     L = sparse.csr_array(sparse.diags_array(degrees(W)) - W)
     if normalized:
-        scale = sparse.diags_array(1.0 / np.sqrt(scaling_degrees(W)))
-        L = sparse.csr_array(scale @ L @ scale)
+        scale = 1.0 / np.sqrt(scaling_degrees(W))
+        rows = np.repeat(np.arange(W.shape[0]), np.diff(L.indptr))
+        L.data *= scale[rows] * scale[L.indices]  # one product a pair keeps the symmetry exact
     L.sort_indices()
     return L
 

@@ -52,6 +52,7 @@ class MatrixRegularizer(Regularizer):
         if abs(Q - Q.T).max() > 1e-10 * abs(Q).max():
             raise ValueError("Q is not symmetric. Symmetrise it with (Q + Q.T) / 2.")
         self.Q = sparse.csr_array((Q + Q.T) / 2)
+        self.Q.sum_duplicates()
         self.n = Q.shape[0]
         _ = self.operator  # shows whether Q is positive semi-definite
 

@@ -117,8 +117,8 @@ def inverse_power_greens(
         chain.step()
     gram = chain.odd_block if power % 2 else chain.even_block
     smooth, bound = gram(operator.floor)
-    if bound > eps * float(np.abs(smooth).max()):
-        # The bound known beforehand is too weak (always for ridge = 0): prove a better one.
+    if operator.floor == 0.0 or bound > eps * float(np.abs(smooth).max()):
+        # The lower bound on the spectrum that is known beforehand is too weak: prove a better one.
         _, bound = gram(operator.proven_floor(solver))
     modes = operator.mode_columns(landmarks, power)
     return Greens(smooth, modes, bound, operator.solver(solver).name, chain.n_iter)

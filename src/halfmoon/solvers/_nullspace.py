@@ -54,7 +54,17 @@ def null_modes(A: sparse.csr_array) -> sparse.csr_array:
 
 
 def project_out(modes: sparse.csr_array, B: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return (I - V V') B for orthonormal columns V."""
+    """Return (I - V V') B for orthonormal columns V.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> from halfmoon.solvers import project_out
+    >>> V = sparse.csr_array(np.array([[1.0], [0.0]]))
+    >>> project_out(V, np.ones((2, 1))).ravel().tolist()
+    [0.0, 1.0]
+    """
     return B - modes @ (modes.T @ B)
 
 
