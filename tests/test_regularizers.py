@@ -63,7 +63,7 @@ def test_powers(graph, rng, power, ridge, normalized):
 def test_heat(graph, rng, normalized, solver):
     t = rng.uniform(0.1, 3.0)
     expected = spectral_pinv(graph, normalized, lambda x: np.exp(-t * x), singular=False)
-    check(HeatRegularizer(graph, t=t, normalized=normalized), expected, rng, solver=solver)
+    check(HeatRegularizer(graph, t=t, normalized=normalized), expected, rng, solver=solver, eps=1e-9)
     assert_allclose(expected, linalg.expm(-t * laplacian(graph, normalized=normalized).toarray()), atol=1e-9)
 
 
@@ -73,7 +73,7 @@ def test_heat(graph, rng, normalized, solver):
 def test_spectral_functions(graph, rng, r, normalized, solver):
     singular = r is square
     expected = spectral_pinv(graph, normalized, lambda x: 1 / r(x), singular=singular)
-    check(SpectralRegularizer(graph, r, normalized=normalized), expected, rng, solver=solver, tolerance=1e-5)
+    check(SpectralRegularizer(graph, r, normalized=normalized), expected, rng, solver=solver, eps=1e-8)
 
 
 def test_large_graphs_are_not_decomposed(rng):
