@@ -138,7 +138,7 @@ def test_regularizers_by_name_function_object_and_matrix(data):
     assert_allclose(make(regularizer=HeatRegularizer(W)).fit(X)(A), by_name(A))
     assert make(regularizer=HeatRegularizer(W)).fit(X).graph_ is None
     assert make(regularizer="resistance").fit(X)(A).shape == (15, 15)
-    Q = PowerRegularizer(W, power=1, ridge=0.5, normalized=False).operator.M
+    Q = PowerRegularizer(W, power=1, ridge=0.5, normalized=False).inverse.system.M
     expected = make(power=1, ridge=0.5, normalized=False).fit(X)(A)
     assert_allclose(make(regularizer=Q).fit(X)(A), expected, atol=1e-9)
     assert_allclose(make(regularizer=Q.toarray()).fit(X)(A), expected, atol=1e-9)

@@ -19,6 +19,7 @@ from halfmoon.regularizers import (
     PowerRegularizer,
     SpectralRegularizer,
 )
+from halfmoon.solvers import SolveOptions
 from reference import amplified_pinv, n_components, power_matrix, power_pinv, spectral_pinv
 
 pytestmark = pytest.mark.filterwarnings("ignore::halfmoon.exceptions.DisconnectedGraphWarning")
@@ -45,7 +46,7 @@ def check(regularizer, expected, rng, tolerance=1e-7, **options):
     assert np.abs(r.greens - expected[np.ix_(S, S)]).max() <= r.error_bound * np.abs(r.smooth).max() + 1e-11 * scale
     assert_allclose(r.greens, expected[np.ix_(S, S)], atol=tolerance * scale)
     B = rng.normal(size=(n, 3))
-    solved = regularizer.solve(B, eps=1e-9, solver=options.get("solver", "auto"))
+    solved = regularizer.solve(B, SolveOptions(eps=1e-9, solver=options.get("solver", "auto")))
     assert_allclose(solved, expected @ B, atol=10 * tolerance * scale)
     return r
 

@@ -12,6 +12,7 @@ from halfmoon.exceptions import DisconnectedGraphWarning
 from halfmoon.graph import check_graph, knn_graph
 from halfmoon.regularizers import HeatRegularizer, PowerRegularizer
 from halfmoon.restriction import interpolate
+from halfmoon.solvers import SolveOptions
 from reference import power_pinv
 
 
@@ -48,7 +49,7 @@ def test_components_do_not_see_each_other(islands, rng, ridge, normalized):
     assert_allclose(r.greens[:3, 3:], 0.0, atol=1e-10 * np.abs(r.greens).max())
     alone = restrict(PowerRegularizer(islands[:20][:, :20], power=2, ridge=ridge, normalized=normalized), S[:3])
     assert_allclose(r.greens[:3, :3], alone.greens, rtol=1e-7)
-    h_star = interpolate(Q, r, rng.normal(size=6), eps=1e-9, solver="auto")
+    h_star = interpolate(Q, r, rng.normal(size=6), SolveOptions())
     assert_allclose(h_star[32:], 0.0, atol=1e-12)  # components without landmark: zero, not NaN
     assert np.isfinite(h_star).all()
 
@@ -59,7 +60,7 @@ def test_isolated_landmark_keeps_its_value(islands, ridge):
     S = [0, 25, 38]
     Q = PowerRegularizer(islands, ridge=ridge)
     r = restrict(Q, S)
-    h_star = interpolate(Q, r, [1.0, 2.0, 3.0], eps=1e-9, solver="auto")
+    h_star = interpolate(Q, r, [1.0, 2.0, 3.0], SolveOptions())
     assert_allclose(h_star[S], [1.0, 2.0, 3.0], atol=1e-9)
     assert h_star[39] == 0.0
     assert r.null_basis.shape[1] == (1 if ridge == 0 else 0)
@@ -135,4 +136,4 @@ def test_bad_interpolation_values(cloud):
     Q = PowerRegularizer(cloud[1])
     r = restrict(Q, [0, 1, 2])
     with pytest.raises(ValueError, match=r"expected 3 rows, got shape \(2,\)"):
-        interpolate(Q, r, [1.0, 2.0], eps=1e-6, solver="auto")
+        interpolate(Q, r, [1.0, 2.0], SolveOptions())

@@ -10,7 +10,8 @@ from halfmoon.exceptions import AccuracyWarning
 from halfmoon.graph import knn_graph, laplacian
 from halfmoon.regularizers import PowerRegularizer
 from halfmoon.restriction import interpolate
-from halfmoon.solvers import SOLVERS, null_modes
+from halfmoon.solvers import SOLVERS, SolveOptions, null_modes
+from halfmoon.solvers._dense_chain import DenseChainSolver
 from reference import (
     dense_laplacian,
     n_components,
@@ -32,15 +33,16 @@ def landmarks_of(rng, n, share=0.3):
     return rng.permutation(n)[: max(3, int(share * n))]
 
 
-class SloppySolver:
+class SloppySolver(DenseChainSolver):
     """An exact solver that is then made wrong by a known amount: what a certificate has to notice."""
 
     name = "sloppy"
     error = 1e-3
 
-    def __init__(self, A, modes):
-        self.pinv = np.linalg.pinv(A.toarray(), hermitian=True, rcond=1e-13)
-        self.rng = np.random.default_rng(A.shape[0])
+    def __init__(self, system, options):
+        self.system = system
+        self.pinv = np.linalg.pinv(system.M.toarray(), hermitian=True, rcond=1e-13)
+        self.rng = np.random.default_rng(system.n)
 
     def solve(self, B, rtol):
         X = self.pinv @ B
@@ -112,7 +114,7 @@ def test_theorem_3_2_interpolation(graph, rng, power, normalized):
     r = restrict(regularizer, S)
     Q = power_matrix(graph, power, normalized, ridge)
     h_hat, g_hat = rng.normal(size=(2, len(S)))
-    h_star, g_star = interpolate(regularizer, r, np.stack([h_hat, g_hat], axis=1), eps=1e-9, solver="direct").T
+    h_star, g_star = interpolate(regularizer, r, np.stack([h_hat, g_hat], axis=1), SolveOptions(solver="direct")).T
     assert_allclose(h_star[S], h_hat, atol=1e-6)
     assert_allclose(h_hat @ r.Q_hat @ g_hat, h_star @ Q @ g_star, rtol=1e-6, atol=1e-6 * abs(h_hat @ r.Q_hat @ h_hat))
     other = h_star + 0.1 * np.where(np.isin(np.arange(n), S), 0.0, rng.normal(size=n))
@@ -317,9 +319,9 @@ def test_normalized_ridge_is_a_scaled_diagonally_dominant_matrix(graph):
 def test_component_modes_are_eigenvectors(graph, normalized):
     """R V = mu V, V' V = I: the part of Q^+ that is added in closed form."""
     regularizer = PowerRegularizer(graph, power=1, normalized=normalized, ridge=0.25)
-    V = regularizer.operator.modes.toarray()
+    V = regularizer.modes.toarray()
     assert_allclose(V.T @ V, np.eye(n_components(graph)), atol=1e-12)
-    assert_allclose(regularizer.operator.apply(V), 0.25 * V, atol=1e-12)
+    assert_allclose(regularizer.inverse.system.apply(V), 0.25 * V, atol=1e-12)
 
 
 def test_null_space_of_signed_matrices_by_the_double_cover(graph, rng):

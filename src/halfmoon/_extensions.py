@@ -24,6 +24,7 @@ from halfmoon._base_kernels import BaseKernel
 from halfmoon.graph import NeighborSearch
 from halfmoon.regularizers import Regularizer
 from halfmoon.restriction import Restriction, interpolate
+from halfmoon.solvers import SolveOptions
 
 __all__ = ["Extension", "GraphExtension", "KernelExtension"]
 
@@ -74,12 +75,11 @@ class GraphExtension:
         Q: Regularizer,
         search: NeighborSearch,
         n_neighbors: int,
-        eps: float,
-        solver: str,
+        options: SolveOptions,
     ) -> None:
         self.search, self.n_neighbors = search, n_neighbors
         B = square_root(landmark_gram(restriction, base(X_S, X_S), eta))
-        self.features = interpolate(Q, restriction, B, eps=eps, solver=solver)
+        self.features = interpolate(Q, restriction, B, options)
         self.features[restriction.landmarks] = B  # T is the identity on S
 
     def gram(self, A: Any, B: Any) -> Matrix:

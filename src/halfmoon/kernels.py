@@ -26,6 +26,7 @@ from halfmoon.regularizers import (
     Regularizer,
 )
 from halfmoon.restriction import interpolate, restrict
+from halfmoon.solvers import SolveOptions
 
 __all__ = ["DataDependentGPKernel", "DataDependentKernel"]
 
@@ -89,6 +90,8 @@ class DataDependentKernel(BaseEstimator):
         See :func:`halfmoon.restrict`.
     memory : None, str or joblib.Memory, default=None
         Cache of graphs and restrictions: kernels that differ only in eta or the base kernel share them.
+    n_jobs : int, default=None
+        Threads of the solves; None means all cores.
     random_state : int, RandomState instance or None, default=None
         Seed of the choice of landmarks.
 
@@ -155,6 +158,7 @@ class DataDependentKernel(BaseEstimator):
         eps: float = 1e-6,
         solver: str = "auto",
         memory: Any = None,
+        n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
         self.base_kernel = base_kernel
@@ -176,6 +180,7 @@ class DataDependentKernel(BaseEstimator):
         self.eps = eps
         self.solver = solver
         self.memory = memory
+        self.n_jobs = n_jobs
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -208,8 +213,8 @@ class DataDependentKernel(BaseEstimator):
         seen = X[self.landmark_indices_] if self.method == "budget" else X  # the points that the graph sees
         S = np.arange(seen.shape[0]) if self.method == "budget" else self.landmark_indices_
         self.graph_, self.regularizer_ = self._regularize(seen)
-        self.restriction_ = check_memory(self.memory).cache(restrict)(
-            self.regularizer_, S, eps=self.eps, solver=self._solver
+        self.restriction_ = check_memory(self.memory).cache(restrict, ignore=["n_jobs"])(
+            self.regularizer_, S, eps=self.eps, solver=self._solver, n_jobs=self.n_jobs
         )
         self.landmarks_ = seen[S]
         self.base_kernel_ = BaseKernel.resolve(
@@ -259,6 +264,11 @@ class DataDependentKernel(BaseEstimator):
         # With every point a landmark A is n x n anyway, and a dense decomposition is the fastest way to it.
         return "eigen" if self.solver == "auto" and self.method != "efficient" else self.solver
 
+    @property
+    def _options(self) -> SolveOptions:
+        # T = Q^+ E A^-1 amplifies solve errors by the condition of A: interpolate more accurately than A itself.
+        return SolveOptions(eps=1e-3 * self.eps, solver=self._solver, n_jobs=self.n_jobs)
+
     def _extend(self, seen: Any, eta: float) -> Extension:
         if self.extension == "kernel":
             return KernelExtension(self.base_kernel_, self.landmarks_, self.restriction_, eta)
@@ -270,8 +280,7 @@ class DataDependentKernel(BaseEstimator):
             Q=self.regularizer_,
             search=NeighborSearch(seen, metric=self.metric),
             n_neighbors=min(self.n_neighbors, seen.shape[0]),
-            eps=self.eps,
-            solver=self._solver,
+            options=self._options,
         )
 
     def __call__(self, A: Any, B: Any = None) -> Any:
@@ -357,7 +366,7 @@ class DataDependentKernel(BaseEstimator):
         True
         """
         check_is_fitted(self, "restriction_")
-        return interpolate(self.regularizer_, self.restriction_, h_hat, eps=self.eps, solver=self._solver)
+        return interpolate(self.regularizer_, self.restriction_, h_hat, self._options)
 
     def kernel_error_bound(self) -> float:
         """Return the bound of Theorem 4.3 on |K - K_exact| for points with K(x, x) <= that of the landmarks.

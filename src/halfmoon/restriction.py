@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import linalg, sparse
 
-from halfmoon._validation import check_real
 from halfmoon.exceptions import AccuracyWarning, DisconnectedGraphWarning
 from halfmoon.landmarks import check_landmarks
 from halfmoon.regularizers import MatrixRegularizer, Regularizer
+from halfmoon.solvers import SolveOptions
+from halfmoon.solvers._options import Progress
 
 __all__ = ["Restriction", "interpolate", "restrict"]
 
@@ -45,6 +46,8 @@ class Restriction:
         Its largest number of iterations; 0 for direct solvers.
     n_components : int
         Components of the graph of Q.
+    reason : str
+        How the solver came to be chosen and how it ran.
     """
 
     landmarks: NDArray[np.intp]
@@ -55,6 +58,7 @@ class Restriction:
     solver: str
     n_iter: int
     n_components: int
+    reason: str = ""
 
     @property
     def spectral_error_bound(self) -> float:
@@ -108,7 +112,17 @@ class Restriction:
         )
 
 
-def restrict(Q: Any, landmarks: ArrayLike, *, eps: float = 1e-6, solver: str = "auto") -> Restriction:
+def restrict(
+    Q: Any,
+    landmarks: ArrayLike,
+    *,
+    eps: float = 1e-6,
+    solver: str = "auto",
+    n_jobs: int | None = None,
+    max_memory: int | None = None,
+    progress: Progress | None = None,
+    random_state: int = 0,
+) -> Restriction:
     """Return Q^+ on the landmarks, the Green's function of Q_hat, to a verified accuracy (eq. 7).
 
     Parameters
@@ -122,7 +136,18 @@ def restrict(Q: Any, landmarks: ArrayLike, *, eps: float = 1e-6, solver: str = "
         not counted. The bound that was reached is verified from true residuals and returned; a bound
         above `eps` is told by an `AccuracyWarning`.
     solver : str, default="auto"
-        "direct" (sparse factorisation) or "eigen" (dense); for functions of L also "chebyshev".
+        "direct" (sparse factorisation), "eigen" (dense), "cg" or "approx_cholesky" (tiled conjugate
+        gradients, in nearly-linear time); for functions of L "eigen" or "chebyshev". "auto": "direct" up to
+        n = 2,000, then "approx_cholesky".
+    n_jobs : int, default=None
+        Threads; None means all cores. The result does not depend on it.
+    max_memory : int, default=None
+        Bytes for arrays of size n x n_hat; None: half of the free memory. Where they do not fit, the
+        landmark rows are kept alone, at the price of more iterations.
+    progress : callable, default=None
+        Called as ``progress(columns_done, columns, residual_energy)`` by the iterative solvers.
+    random_state : int, default=0
+        Seed of the sampled preconditioner.
 
     Returns
     -------
@@ -147,12 +172,12 @@ def restrict(Q: Any, landmarks: ArrayLike, *, eps: float = 1e-6, solver: str = "
     >>> r.error_bound < 1e-9
     True
     """
-    check_real("eps", eps, strict=True)
+    options = SolveOptions(eps, solver, n_jobs, max_memory, progress, random_state)
     if not isinstance(Q, Regularizer):
         Q = MatrixRegularizer(Q)
     S = check_landmarks(landmarks, Q.n)
     _warn_if_disconnected(Q, S)
-    greens = Q.greens(S, eps=eps, solver=solver)
+    greens = Q.greens(S, options)
     largest = float(np.abs(greens.smooth).max())
     bound = float(greens.bound) / largest if largest > 0.0 else 0.0
     if not bound <= eps:
@@ -171,10 +196,11 @@ def restrict(Q: Any, landmarks: ArrayLike, *, eps: float = 1e-6, solver: str = "
         solver=greens.solver,
         n_iter=greens.n_iter,
         n_components=Q.components.count,
+        reason=greens.reason,
     )
 
 
-def interpolate(Q: Regularizer, restriction: Restriction, h_hat: ArrayLike, *, eps: float, solver: str) -> Matrix:
+def interpolate(Q: Regularizer, restriction: Restriction, h_hat: ArrayLike, options: SolveOptions) -> Matrix:
     """Return h* = T h_hat, the extension of landmark values to all points (Theorem 3.2).
 
     h* = Q^+ E A^+ h_hat is the smoothest function, by h' Q h, with these values on the landmarks. On a
@@ -189,8 +215,8 @@ def interpolate(Q: Regularizer, restriction: Restriction, h_hat: ArrayLike, *, e
         What `restrict` returned for it.
     h_hat : array-like of shape (n_hat,) or (n_hat, m)
         Values at the landmarks.
-    eps, solver : float, str
-        As in `restrict`.
+    options : SolveOptions
+        `eps` is the relative residual of each solve.
 
     Returns
     -------
@@ -201,9 +227,10 @@ def interpolate(Q: Regularizer, restriction: Restriction, h_hat: ArrayLike, *, e
     >>> import numpy as np
     >>> from halfmoon.regularizers import PowerRegularizer
     >>> from halfmoon.restriction import interpolate, restrict
+    >>> from halfmoon.solvers import SolveOptions
     >>> path = np.diag(np.ones(4), 1) + np.diag(np.ones(4), -1)
     >>> Q = PowerRegularizer(path, power=1, normalized=False, ridge=1e-9)
-    >>> interpolate(Q, restrict(Q, [0, 4]), [0.0, 1.0], eps=1e-9, solver="auto").round(6) + 0.0
+    >>> interpolate(Q, restrict(Q, [0, 4]), [0.0, 1.0], SolveOptions()).round(6) + 0.0
     array([0.  , 0.25, 0.5 , 0.75, 1.  ])
     """
     values = np.asarray(h_hat, dtype=np.float64)
@@ -215,7 +242,7 @@ def interpolate(Q: Regularizer, restriction: Restriction, h_hat: ArrayLike, *, e
     h = values.reshape(len(S), -1)
     sources = np.zeros((Q.n, h.shape[1]))
     sources[S] = restriction.Q_hat @ h
-    h_star = Q.solve(sources, eps=eps, solver=solver)
+    h_star = Q.solve(sources, options)
     # Along the modes the interpolant is fixed by its landmarks. This adds what Q^+ leaves out on free components,
     # and repairs the cancellation in ridge^-power V V' elsewhere.
     V_S, present = _present_modes(Q.modes, S)

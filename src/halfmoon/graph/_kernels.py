@@ -8,7 +8,7 @@ __all__ = ["expand_copies"]
 
 
 @njit
-def expand_copies(  # type: ignore[no-untyped-def]
+def expand_copies(
     group,  # IN   (n,)    distinct point that row i is a copy of
     rank,  # IN   (n,)    position of row i among the copies
     start,  # IN   (m+1,)  copies of distinct point g: members[start[g]:start[g+1]]

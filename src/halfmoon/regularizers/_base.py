@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from halfmoon.graph import Components, check_graph, connected_components
+from halfmoon.solvers import SolveOptions, Solver, System, prepare, project_out
+from halfmoon.solvers._base import solve_complement
 
-__all__ = ["GraphRegularizer", "Greens", "Regularizer", "indicators"]
+__all__ = ["GraphRegularizer", "Greens", "InversePower", "Regularizer", "indicators"]
 
 Matrix = NDArray[np.float64]
 
@@ -44,6 +46,7 @@ class Greens:
     bound: float
     solver: str
     n_iter: int
+    reason: str = ""
 
 
 class Regularizer(ABC):
@@ -75,11 +78,11 @@ class Regularizer(ABC):
         return self.modes if self.singular else self.modes[:, :0]
 
     @abstractmethod
-    def greens(self, landmarks: NDArray[np.intp], *, eps: float, solver: str) -> Greens:
-        """Return Q^+ on the landmarks, to `eps` relative to the largest entry of its smooth part."""
+    def greens(self, landmarks: NDArray[np.intp], options: SolveOptions) -> Greens:
+        """Return Q^+ on the landmarks, to `options.eps` relative to the largest entry of its smooth part."""
 
     @abstractmethod
-    def solve(self, B: Matrix, *, eps: float, solver: str) -> Matrix:
+    def solve(self, B: Matrix, options: SolveOptions) -> Matrix:
         """Return Q^+ B."""
 
     def __getstate__(self) -> dict[str, Any]:
@@ -104,6 +107,35 @@ class GraphRegularizer(Regularizer):
     def components(self) -> Components:
         """Connected components of W."""
         return connected_components(self.W)
+
+
+class InversePower:
+    """Q = R^power for a system R: what the regularisers that solve with R have in common."""
+
+    def __init__(self, system: System, power: int) -> None:
+        self.system, self.power = system, power
+        self._solvers: dict[SolveOptions, Solver] = {}
+
+    def solver(self, options: SolveOptions) -> Solver:
+        """Return the solver for these options, set up at the first call."""
+        key = SolveOptions(solver=options.solver, n_jobs=options.n_jobs, seed=options.seed)
+        if key not in self._solvers:
+            self._solvers[key] = prepare(self.system, options)
+        return self._solvers[key]
+
+    def greens(self, landmarks: NDArray[np.intp], options: SolveOptions) -> Greens:
+        """Return Q^+ on the landmarks by at most ceil(power / 2) chained solves (Theorems 4.2 and 4.4)."""
+        block = self.solver(options).landmark_block(landmarks, self.power, options)
+        modes = self.system.mode_columns(landmarks, self.power)
+        return Greens(block.block, modes, block.bound, block.solver, block.n_iter, block.reason)
+
+    def solve(self, B: Matrix, options: SolveOptions) -> Matrix:
+        """Return Q^+ B by `power` chained solves."""
+        solver = self.solver(options)
+        X = project_out(self.system.modes, B)
+        for _ in range(self.power):
+            X, _ = solve_complement(self.system, solver, X, options.eps)
+        return X + self.system.mode_term(B, self.power)
 
 
 def indicators(landmarks: NDArray[np.intp], n: int) -> Matrix:

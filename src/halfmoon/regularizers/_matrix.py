@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -11,11 +12,11 @@ from scipy import linalg, sparse
 
 from halfmoon.exceptions import NotDiagonallyDominantError, NotPositiveSemidefiniteError
 from halfmoon.graph import Components, connected_components
-from halfmoon.regularizers._base import Greens, Matrix, Regularizer
-from halfmoon.regularizers._operator import ROUNDOFF, Operator, inverse_power_greens, solve_inverse_power
-from halfmoon.solvers import check_sdd, null_modes
-from halfmoon.solvers._direct import factorize, negative_pivots
+from halfmoon.regularizers._base import Greens, InversePower, Matrix, Regularizer
+from halfmoon.solvers import SolveOptions, System, check_sdd, null_modes
+from halfmoon.solvers._factor import factorize, negative_pivots
 from halfmoon.solvers._nullspace import excess
+from halfmoon.solvers._system import ROUNDOFF
 
 __all__ = ["MatrixRegularizer"]
 
@@ -54,7 +55,7 @@ class MatrixRegularizer(Regularizer):
         self.Q = sparse.csr_array((Q + Q.T) / 2)
         self.Q.sum_duplicates()
         self.n = Q.shape[0]
-        _ = self.operator  # shows whether Q is positive semi-definite
+        _ = self.inverse  # shows whether Q is positive semi-definite
 
     @cached_property
     def components(self) -> Components:
@@ -62,39 +63,56 @@ class MatrixRegularizer(Regularizer):
         return connected_components(self.Q)
 
     @cached_property
-    def operator(self) -> Operator:
-        """R = Q with its null space and a lower bound on the rest of its spectrum."""
+    def inverse(self) -> InversePower:
+        """Q with its null space and a lower bound on the rest of its spectrum, ready to be solved with."""
         if self.dense:
             modes, floor = self._decompose()
+        elif self.dominant:
+            modes, floor = null_modes(self.Q), max(float(excess(self.Q).min()), 0.0)  # Gershgorin
         else:
-            try:
-                check_sdd(self.Q)
-                modes, floor = null_modes(self.Q), max(float(excess(self.Q).min()), 0.0)  # Gershgorin
-            except NotDiagonallyDominantError:
-                self._check_definite()
-                modes, floor = sparse.csr_array((self.n, 0)), 0.0
-        return Operator(M=self.Q, scale=np.ones(self.n), modes=modes, mode_value=0.0, floor=floor, null=modes)
+            modes, floor = sparse.csr_array((self.n, 0)), 0.0
+            self._check_definite()
+        return InversePower(System.of_matrix(self.Q, modes, floor), power=1)
 
     @property
     def modes(self) -> sparse.csr_array:
         """The null vectors of Q."""
-        return self.operator.modes
+        return self.inverse.system.modes
 
     @property
     def singular(self) -> bool:
         """Whether Q has null vectors."""
-        return self.operator.modes.shape[1] > 0
+        return self.modes.shape[1] > 0
 
-    def greens(self, landmarks: NDArray[np.intp], *, eps: float, solver: str) -> Greens:
+    def greens(self, landmarks: NDArray[np.intp], options: SolveOptions) -> Greens:
         """Return Q^+ on the landmarks (Theorem 4.2)."""
-        return inverse_power_greens(self.operator, landmarks, 1, eps, self._suitable(solver))
+        return self.inverse.greens(landmarks, self._suitable(options))
 
-    def solve(self, B: Matrix, *, eps: float, solver: str) -> Matrix:
+    def solve(self, B: Matrix, options: SolveOptions) -> Matrix:
         """Return Q^+ B."""
-        return solve_inverse_power(self.operator, B, 1, eps, self._suitable(solver))
+        return self.inverse.solve(B, self._suitable(options))
 
-    def _suitable(self, solver: str) -> str:
-        return "eigen" if self.dense and solver == "auto" else solver
+    @cached_property
+    def dominant(self) -> bool:
+        """Whether Q is diagonally dominant, which the iterative solvers need."""
+        try:
+            check_sdd(self.Q)
+        except NotDiagonallyDominantError:
+            return False
+        return True
+
+    def _suitable(self, options: SolveOptions) -> SolveOptions:
+        """Keep iterative solvers away from matrices that they are not made for."""
+        if options.solver == "auto" and self.dense:
+            return replace(options, solver="eigen")
+        if options.solver == "auto" and not self.dominant:
+            return replace(options, solver="direct")
+        if options.solver not in ("direct", "eigen", "auto") and not self.dominant:
+            raise NotDiagonallyDominantError(
+                f"solver={options.solver!r} needs a diagonally dominant Q, and this one is not. "
+                "Use solver='direct' or solver='auto'."
+            )
+        return options
 
     def _decompose(self) -> tuple[sparse.csr_array, float]:
         """Return the null vectors of a dense Q and the smallest eigenvalue above them, or refuse Q."""

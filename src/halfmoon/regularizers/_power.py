@@ -12,10 +12,10 @@ from scipy import sparse
 from halfmoon._validation import check_integer, check_real
 from halfmoon.graph import laplacian
 from halfmoon.graph._laplacian import scaling_degrees
-from halfmoon.regularizers._base import GraphRegularizer, Greens, Matrix
-from halfmoon.regularizers._operator import Operator, inverse_power_greens, solve_inverse_power
+from halfmoon.regularizers._base import GraphRegularizer, Greens, InversePower, Matrix
+from halfmoon.solvers import SolveOptions, System
 
-__all__ = ["PowerRegularizer", "laplacian_operator"]
+__all__ = ["PowerRegularizer", "laplacian_system"]
 
 
 class PowerRegularizer(GraphRegularizer):
@@ -54,41 +54,41 @@ class PowerRegularizer(GraphRegularizer):
         super().__init__(W)
 
     @cached_property
-    def operator(self) -> Operator:
-        """R = L + mu I or L_norm + mu I, ready to be solved with."""
-        return laplacian_operator(self, self.normalized, self.ridge)
+    def inverse(self) -> InversePower:
+        """R^power with R = L + mu I or L_norm + mu I, ready to be solved with."""
+        return InversePower(laplacian_system(self, self.normalized, self.ridge), self.power)
 
     @property
     def modes(self) -> sparse.csr_array:
         """One vector a component, 1_C / sqrt|C| or D^1/2 1_C / sqrt(vol C): Q V = ridge^power V."""
-        return self.operator.modes
+        return self.inverse.system.modes
 
     @property
     def singular(self) -> bool:
         """Whether the ridge is 0."""
         return self.ridge == 0.0
 
-    def greens(self, landmarks: NDArray[np.intp], *, eps: float, solver: str) -> Greens:
+    def greens(self, landmarks: NDArray[np.intp], options: SolveOptions) -> Greens:
         """Return Q^+ on the landmarks by ceil(power / 2) chained solves (Theorem 4.4)."""
-        return inverse_power_greens(self.operator, landmarks, self.power, eps, solver)
+        return self.inverse.greens(landmarks, options)
 
-    def solve(self, B: Matrix, *, eps: float, solver: str) -> Matrix:
+    def solve(self, B: Matrix, options: SolveOptions) -> Matrix:
         """Return Q^+ B by `power` chained solves."""
-        return solve_inverse_power(self.operator, B, self.power, eps, solver)
+        return self.inverse.solve(B, options)
 
     def __repr__(self) -> str:
         base = "L_norm" if self.normalized else "L"
         return f"PowerRegularizer(({base} + {self.ridge:g} I)^{self.power}, n={self.n})"
 
 
-def laplacian_operator(regularizer: GraphRegularizer, normalized: bool, ridge: float) -> Operator:
+def laplacian_system(regularizer: GraphRegularizer, normalized: bool, ridge: float) -> System:
     """Return R = L + mu I, or L_norm + mu I = D^-1/2 (L + mu D) D^-1/2, whose core is diagonally dominant."""
     n, ones = regularizer.n, np.ones(regularizer.n)
     weights = scaling_degrees(regularizer.W) if normalized else ones
     M = sparse.csr_array(laplacian(regularizer.W) + ridge * sparse.diags_array(weights))
     components = regularizer.components
     null = components.modes(ones) if ridge == 0.0 else sparse.csr_array((n, 0))
-    return Operator(
+    return System(
         M=M,
         scale=np.sqrt(weights),
         modes=components.modes(weights),

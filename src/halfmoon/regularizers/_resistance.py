@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -9,10 +10,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from halfmoon.graph._laplacian import degrees
-from halfmoon.regularizers._base import GraphRegularizer, Greens, Matrix
-from halfmoon.regularizers._operator import ROUNDOFF, Operator, inverse_power_greens, solve_inverse_power
-from halfmoon.regularizers._power import laplacian_operator
-from halfmoon.solvers import project_out
+from halfmoon.regularizers._base import GraphRegularizer, Greens, InversePower, Matrix
+from halfmoon.regularizers._power import laplacian_system
+from halfmoon.solvers import SolveOptions, project_out
+from halfmoon.solvers._system import ROUNDOFF
 
 __all__ = ["AmplifiedResistance"]
 
@@ -41,9 +42,9 @@ class AmplifiedResistance(GraphRegularizer):
     """
 
     @cached_property
-    def operator(self) -> Operator:
-        """R = L."""
-        return laplacian_operator(self, normalized=False, ridge=0.0)
+    def inverse(self) -> InversePower:
+        """L, ready to be solved with."""
+        return InversePower(laplacian_system(self, normalized=False, ridge=0.0), power=1)
 
     @cached_property
     def local_part(self) -> sparse.csr_array:
@@ -55,28 +56,27 @@ class AmplifiedResistance(GraphRegularizer):
     @property
     def modes(self) -> sparse.csr_array:
         """The constants of each component."""
-        return self.operator.modes
+        return self.inverse.system.modes
 
     @property
     def singular(self) -> bool:
         """Constants are free."""
         return True
 
-    def greens(self, landmarks: NDArray[np.intp], *, eps: float, solver: str) -> Greens:
+    def greens(self, landmarks: NDArray[np.intp], options: SolveOptions) -> Greens:
         """Return Q^+ on the landmarks: one set of solves with L, sparse rows and means."""
-        plain = inverse_power_greens(self.operator, landmarks, 1, eps, solver)
-        V, C = self.operator.modes, self.local_part
+        plain = self.inverse.greens(landmarks, options)
+        V, C = self.modes, self.local_part
         CV_S, V_S = (C @ V)[landmarks], V[landmarks]
         cross = (CV_S @ V_S.T).toarray()
         local = C[landmarks][:, landmarks].toarray() - cross - cross.T + (V_S @ (V.T @ C @ V) @ V_S.T).toarray()
         rounding = 8 * ROUNDOFF * (np.abs(plain.smooth).max() + 4 * abs(C).max())
-        return Greens(plain.smooth - local, plain.modes, plain.bound + float(rounding), plain.solver, plain.n_iter)
+        return replace(plain, smooth=plain.smooth - local, bound=plain.bound + float(rounding))
 
-    def solve(self, B: Matrix, *, eps: float, solver: str) -> Matrix:
+    def solve(self, B: Matrix, options: SolveOptions) -> Matrix:
         """Return Q^+ B."""
-        V = self.operator.modes
-        local = project_out(V, self.local_part @ project_out(V, B))
-        return solve_inverse_power(self.operator, B, 1, eps, solver) - local
+        local = project_out(self.modes, self.local_part @ project_out(self.modes, B))
+        return self.inverse.solve(B, options) - local
 
     def __repr__(self) -> str:
         return f"AmplifiedResistance(n={self.n})"

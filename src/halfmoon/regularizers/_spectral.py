@@ -21,9 +21,9 @@ from halfmoon._validation import check_choice, check_real
 from halfmoon.exceptions import NotPositiveSemidefiniteError
 from halfmoon.graph import laplacian
 from halfmoon.regularizers._base import GraphRegularizer, Greens, Matrix, indicators
-from halfmoon.regularizers._operator import ROUNDOFF, Operator
-from halfmoon.regularizers._power import laplacian_operator
-from halfmoon.solvers import project_out
+from halfmoon.regularizers._power import laplacian_system
+from halfmoon.solvers import SolveOptions, System, prepare, project_out, smallest_eigenvalue_bound
+from halfmoon.solvers._system import ROUNDOFF
 
 __all__ = ["HeatRegularizer", "SpectralRegularizer"]
 
@@ -73,25 +73,26 @@ class SpectralRegularizer(GraphRegularizer):
         self._inverse(np.zeros(1))  # shows at once whether r can be called
 
     @cached_property
-    def operator(self) -> Operator:
+    def system(self) -> System:
         """R = L or L_norm, with its component modes."""
-        return laplacian_operator(self, self.normalized, ridge=0.0)
+        return laplacian_system(self, self.normalized, ridge=0.0)
 
     @property
     def modes(self) -> sparse.csr_array:
         """One vector a component: Q V = r(0) V."""
-        return self.operator.modes
+        return self.system.modes
 
     @property
     def singular(self) -> bool:
         """Whether r(0) = 0."""
         return not self._inverse(np.zeros(1))[0] > 0.0
 
-    def greens(self, landmarks: NDArray[np.intp], *, eps: float, solver: str) -> Greens:
+    def greens(self, landmarks: NDArray[np.intp], options: SolveOptions) -> Greens:
         """Return g(L) on the landmarks, g = 1 / r."""
+        eps = options.eps
         E = project_out(self.null_modes, indicators(landmarks, self.n))
         no_modes = np.zeros((len(landmarks), 0))
-        if self._method(solver) == "eigen":
+        if self._method(options.solver) == "eigen":
             eigenvalues, U = self.spectrum
             g, U_S = self._inverse(eigenvalues), U[landmarks]
             rounding = 8 * self.n * ROUNDOFF * float(g.max())
@@ -109,13 +110,13 @@ class SpectralRegularizer(GraphRegularizer):
             tolerance *= 0.3 * wanted / bound
         return Greens(block, no_modes, bound, "chebyshev", expansion.degree)
 
-    def solve(self, B: Matrix, *, eps: float, solver: str) -> Matrix:
+    def solve(self, B: Matrix, options: SolveOptions) -> Matrix:
         """Return g(L) B."""
         B = project_out(self.null_modes, B)
-        if self._method(solver) == "eigen":
+        if self._method(options.solver) == "eigen":
             eigenvalues, U = self.spectrum
             return U @ (self._inverse(eigenvalues)[:, None] * (U.T @ B))
-        expansion = self._expansion(eps * float(self._inverse(np.array([self._interval[0]]))[0]))
+        expansion = self._expansion(options.eps * float(self._inverse(np.array([self._interval[0]]))[0]))
         half = project_out(self.null_modes, expansion.apply(self.laplacian, B))
         return project_out(self.null_modes, expansion.apply(self.laplacian, half))
 
@@ -134,10 +135,10 @@ class SpectralRegularizer(GraphRegularizer):
     @cached_property
     def _interval(self) -> tuple[float, float]:
         """An interval that holds the eigenvalues that matter: without 0 where r(0) = 0."""
-        upper = self.operator.norm_bound()
+        upper = self.system.norm_bound()
         if not self.singular:
             return 0.0, upper
-        lower = self.operator.proven_floor("auto")
+        lower = smallest_eigenvalue_bound(self.system, prepare(self.system, SolveOptions(solver="direct")))
         if not 0.0 < lower < np.inf:
             raise ValueError(
                 "r(0) = 0 needs a lower bound on the second eigenvalue, and none could be proven for this "

@@ -1,35 +1,61 @@
-"""What a solver is: set up once on a matrix, then asked for many right-hand sides."""
+"""What a solver is: set up once on a system, then asked for many right-hand sides."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-__all__ = ["Solution", "Solver"]
+from halfmoon.solvers._nullspace import project_out
+from halfmoon.solvers._options import SolveOptions
+from halfmoon.solvers._system import System
+
+__all__ = ["LandmarkBlock", "Solution", "Solver"]
 
 Matrix = NDArray[np.float64]
 
 
-class Solver(Protocol):
-    """A solver set up for one matrix A; to add one, write a file with such a class and a row in SOLVERS.
+@dataclass(frozen=True)
+class LandmarkBlock:
+    """(R on the complement of its modes)^-p on the landmarks, and a bound on the largest error of an entry."""
 
-    The caller has checked A, knows its null space and passes right-hand sides orthogonal to it; it removes
-    null modes from the answer and recomputes the residuals, so a solver need not.
+    block: Matrix
+    bound: float
+    n_iter: int
+    solver: str
+    reason: str = ""
+
+
+class Solver(ABC):
+    """A solver set up for one system; to add one, write a file with such a class and a row in SOLVERS.
+
+    The caller has checked M, passes right-hand sides in its range, takes null modes out of the answer and recomputes
+    the residuals, so a solver need not.
     """
 
     name: ClassVar[str]
 
-    def __init__(self, A: sparse.csr_array, modes: sparse.csr_array) -> None:
-        """Set up for the symmetric p.s.d. A whose null space the orthonormal columns of `modes` span."""
-        ...
+    @abstractmethod
+    def __init__(self, system: System, options: SolveOptions) -> None:
+        """Set up."""
 
+    @abstractmethod
     def solve(self, B: Matrix, rtol: float) -> tuple[Matrix, int]:
-        """Return X with A X = B to |B - A X| <= rtol |B| a column, and the number of iterations."""
-        ...
+        """Return X with M X = B to |B - M X| <= rtol |B| a column, and the number of iterations."""
+
+    @abstractmethod
+    def landmark_block(self, landmarks: NDArray[np.intp], power: int, options: SolveOptions) -> LandmarkBlock:
+        """Return the landmark block of R^-power off the modes, to options.eps where possible."""
+
+
+def solve_complement(system: System, solver: Solver, B: Matrix, rtol: float) -> tuple[Matrix, int]:
+    """Return R^-1 B for B orthogonal to the modes, and the number of iterations."""
+    s = system.scale[:, None]
+    X, n_iter = solver.solve(s * B, rtol)
+    return project_out(system.modes, s * X), n_iter
 
 
 @dataclass(frozen=True)

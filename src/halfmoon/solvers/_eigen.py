@@ -6,12 +6,16 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg, sparse
+from scipy import linalg
+
+from halfmoon.solvers._dense_chain import DenseChainSolver
+from halfmoon.solvers._options import SolveOptions
+from halfmoon.solvers._system import System
 
 __all__ = ["EigenSolver"]
 
 
-class EigenSolver:
+class EigenSolver(DenseChainSolver):
     """Eigendecomposition of A as a dense array: n^3 time, n^2 memory.
 
     The null space is known from the graph, so its dimension is not guessed from small eigenvalues.
@@ -19,10 +23,11 @@ class EigenSolver:
 
     name: ClassVar[str] = "eigen"
 
-    def __init__(self, A: sparse.csr_array, modes: sparse.csr_array) -> None:
-        eigenvalues, eigenvectors = linalg.eigh(A.toarray())
-        self.eigenvalues = eigenvalues[modes.shape[1] :]
-        self.eigenvectors = eigenvectors[:, modes.shape[1] :]
+    def __init__(self, system: System, options: SolveOptions) -> None:
+        self.system = system
+        eigenvalues, eigenvectors = linalg.eigh(system.M.toarray())
+        self.eigenvalues = eigenvalues[system.null.shape[1] :]
+        self.eigenvectors = eigenvectors[:, system.null.shape[1] :]
 
     def solve(self, B: NDArray[np.float64], rtol: float) -> tuple[NDArray[np.float64], int]:
         """Return A^+ B; `rtol` is met as far as float64 allows."""

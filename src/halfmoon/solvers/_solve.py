@@ -9,19 +9,33 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from halfmoon._validation import check_choice, check_real
+from halfmoon._validation import check_choice
 from halfmoon.exceptions import AccuracyWarning, NotDiagonallyDominantError
 from halfmoon.solvers._base import Solution, Solver
 from halfmoon.solvers._direct import DirectSolver
 from halfmoon.solvers._eigen import EigenSolver
+from halfmoon.solvers._iterative import ApproximateCholeskySolver, ConjugateGradientSolver
 from halfmoon.solvers._nullspace import ROUNDING, excess, null_modes, project_out
+from halfmoon.solvers._options import SolveOptions
+from halfmoon.solvers._system import System
 
 __all__ = ["SOLVERS", "check_sdd", "prepare", "solve_sdd"]
 
-SOLVERS: dict[str, type[Solver]] = {solver.name: solver for solver in (DirectSolver, EigenSolver)}
+SOLVERS: dict[str, type[Solver]] = {
+    solver.name: solver for solver in (DirectSolver, EigenSolver, ConjugateGradientSolver, ApproximateCholeskySolver)
+}
+DIRECT_SIZE = 2_000  # "auto" factorises up to here
 
 
-def solve_sdd(A: Any, B: ArrayLike, *, eps: float = 1e-8, solver: str = "auto") -> Solution:
+def solve_sdd(
+    A: Any,
+    B: ArrayLike,
+    *,
+    eps: float = 1e-8,
+    solver: str = "auto",
+    n_jobs: int | None = None,
+    random_state: int = 0,
+) -> Solution:
     """Solve A X = B for a symmetric diagonally dominant A and many right-hand sides (Lemma 4.1).
 
     Parameters
@@ -33,8 +47,14 @@ def solve_sdd(A: Any, B: ArrayLike, *, eps: float = 1e-8, solver: str = "auto") 
         Right-hand sides.
     eps : float, default=1e-8
         Residual to reach, relative to each right-hand side's part in the range of A.
-    solver : {"auto", "direct", "eigen"}, default="auto"
-        "direct": sparse factorisation. "eigen": dense eigendecomposition, for small n.
+    solver : {"auto", "direct", "eigen", "cg", "approx_cholesky"}, default="auto"
+        "direct": sparse factorisation. "eigen": dense eigendecomposition, for small n. "cg": tiled
+        conjugate gradients. "approx_cholesky": the same with an approximate Cholesky preconditioner, in
+        nearly-linear time. "auto": "direct" up to n = 2,000, then "approx_cholesky".
+    n_jobs : int, default=None
+        Threads of the iterative solvers; None means all cores. The result does not depend on it.
+    random_state : int, default=0
+        Seed of the sampled preconditioner.
 
     Returns
     -------
@@ -50,7 +70,7 @@ def solve_sdd(A: Any, B: ArrayLike, *, eps: float = 1e-8, solver: str = "auto") 
     >>> solve_sdd(L, np.array([1.0, 0.0, -1.0])).X.round(6).tolist()
     [1.0, 0.0, -1.0]
     """
-    check_real("eps", eps, strict=True)
+    options = SolveOptions(eps=eps, solver=solver, n_jobs=n_jobs, seed=random_state)
     A = check_sdd(A)
     right = np.asarray(B, dtype=np.float64)
     if right.ndim not in (1, 2) or right.shape[0] != A.shape[0] or not np.isfinite(right).all():
@@ -60,7 +80,7 @@ def solve_sdd(A: Any, B: ArrayLike, *, eps: float = 1e-8, solver: str = "auto") 
         )
     modes = null_modes(A)
     columns = project_out(modes, right.reshape(A.shape[0], -1))
-    prepared = prepare(A, modes, solver)
+    prepared = prepare(System.of_matrix(A, modes), options)
     X, n_iter = prepared.solve(columns, eps)
     X = project_out(modes, X)
     residual_norms = np.linalg.norm(columns - A @ X, axis=0)
@@ -68,20 +88,23 @@ def solve_sdd(A: Any, B: ArrayLike, *, eps: float = 1e-8, solver: str = "auto") 
     return Solution(X.reshape(right.shape), residual_norms, prepared.name, n_iter)
 
 
-def prepare(A: sparse.csr_array, modes: sparse.csr_array, solver: str = "auto") -> Solver:
-    """Set up the named solver for a checked matrix with known null modes.
+def prepare(system: System, options: SolveOptions | None = None) -> Solver:
+    """Set up a solver for a checked system with known modes; "auto" goes by its size.
 
     Examples
     --------
     >>> import numpy as np
     >>> from scipy import sparse
-    >>> from halfmoon.solvers import null_modes, prepare
+    >>> from halfmoon.solvers import System, null_modes, prepare
     >>> A = sparse.csr_array(np.diag([2.0, 4.0]))
-    >>> prepare(A, null_modes(A)).solve(np.ones((2, 1)), 1e-8)[0].ravel().tolist()
+    >>> prepare(System.of_matrix(A, null_modes(A))).solve(np.ones((2, 1)), 1e-8)[0].ravel().tolist()
     [0.5, 0.25]
     """
-    check_choice("solver", solver, ("auto", *SOLVERS))
-    return SOLVERS["direct" if solver == "auto" else solver](A, modes)
+    options = options or SolveOptions()
+    name = check_choice("solver", options.solver, ("auto", *SOLVERS))
+    if name == "auto":
+        name = "direct" if system.n <= DIRECT_SIZE else "approx_cholesky"
+    return SOLVERS[name](system, options)
 
 
 def check_sdd(A: Any) -> sparse.csr_array:

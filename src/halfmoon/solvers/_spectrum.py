@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from scipy import linalg, sparse
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-from halfmoon.solvers._base import Solver
-from halfmoon.solvers._direct import factorize, negative_pivots
+from halfmoon.solvers._base import Solver, solve_complement
+from halfmoon.solvers._factor import factorize, negative_pivots
 from halfmoon.solvers._nullspace import project_out
+from halfmoon.solvers._system import System
 
 __all__ = ["smallest_eigenvalue_bound"]
 
@@ -22,10 +23,8 @@ DENSE_SIZE = 64  # below this a dense eigendecomposition is simpler and faster t
 SAFETY = (0.9, 0.5, 0.1, 0.01)  # shares of the estimate to try, best first
 
 
-def smallest_eigenvalue_bound(
-    M: sparse.csr_array, scale: NDArray[np.float64], modes: sparse.csr_array, solver: Solver
-) -> float:
-    """Return a proven lower bound on the spectrum of R = S^-1 M S^-1, S = diag(scale), off its `modes`.
+def smallest_eigenvalue_bound(system: System, solver: Solver) -> float:
+    """Return a proven lower bound on the spectrum of R = S^-1 M S^-1 off its modes.
 
     Returns 0 where no bound could be proven.
 
@@ -33,13 +32,13 @@ def smallest_eigenvalue_bound(
     --------
     >>> import numpy as np
     >>> from halfmoon.graph import laplacian
-    >>> from halfmoon.solvers import null_modes, prepare, smallest_eigenvalue_bound
+    >>> from halfmoon.solvers import System, null_modes, prepare, smallest_eigenvalue_bound
     >>> L = laplacian(np.ones((4, 4)) - np.eye(4))            # eigenvalues 0, 4, 4, 4
-    >>> V = null_modes(L)
-    >>> 3.5 < smallest_eigenvalue_bound(L, np.ones(4), V, prepare(L, V)) < 4.0
+    >>> system = System.of_matrix(L, null_modes(L))
+    >>> 3.5 < smallest_eigenvalue_bound(system, prepare(system)) < 4.0
     True
     """
-    n = M.shape[0]
+    n, M, scale, modes = system.n, system.M, system.scale, system.modes
     if n <= DENSE_SIZE:
         R = M.toarray() / np.outer(scale, scale)
         eigenvalues = linalg.eigvalsh(R)
@@ -47,7 +46,7 @@ def smallest_eigenvalue_bound(
         if known == n:
             return np.inf
         return float(eigenvalues[known] - 10 * n * np.finfo(float).eps * eigenvalues[-1])
-    estimate = _lanczos_estimate(scale, modes, solver)
+    estimate = _lanczos_estimate(system, solver)
     for share in SAFETY:
         shifted = sparse.csr_array(M - share * estimate * sparse.diags_array(scale**2))
         try:
@@ -58,14 +57,12 @@ def smallest_eigenvalue_bound(
     return 0.0
 
 
-def _lanczos_estimate(scale: NDArray[np.float64], modes: sparse.csr_array, solver: Solver) -> float:
+def _lanczos_estimate(system: System, solver: Solver) -> float:
     """Return 1 / (largest Ritz value of R^-1 on the complement)."""
-    n = len(scale)
+    n, modes = system.n, system.modes
 
     def inverse(x: NDArray[np.float64]) -> NDArray[np.float64]:
-        b = project_out(modes, x.reshape(-1, 1))
-        z, _ = solver.solve(scale[:, None] * b, rtol=1e-8)
-        return project_out(modes, scale[:, None] * z).ravel()
+        return solve_complement(system, solver, project_out(modes, x.reshape(-1, 1)), 1e-8)[0].ravel()
 
     operator = LinearOperator((n, n), matvec=inverse, dtype=np.float64)
     v0 = project_out(modes, np.random.default_rng(0).standard_normal((n, 1))).ravel()

@@ -1,0 +1,117 @@
+"""The iterative solvers: tiled conjugate gradients, plain (Jacobi) or preconditioned by approximate Cholesky."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse import csgraph
+
+from halfmoon.solvers._base import LandmarkBlock
+from halfmoon.solvers._dense_chain import DenseChainSolver
+from halfmoon.solvers._direct import DirectSolver
+from halfmoon.solvers._landmark_block import TiledLandmarkBlock
+from halfmoon.solvers._nullspace import ROUNDING, excess, off_diagonal
+from halfmoon.solvers._options import SolveOptions
+from halfmoon.solvers._system import System
+from halfmoon.solvers._tiled import Modes, TiledSystem
+
+__all__ = ["ApproximateCholeskySolver", "ConjugateGradientSolver"]
+
+Matrix = NDArray[np.float64]
+PRECISIONS = ("float32", "float64")
+DIRECT_LIMIT = 20_000  # up to here a factorisation is a feasible way out
+
+
+class ConjugateGradientSolver(DenseChainSolver):
+    """Tiled CG in float32 with float64 residuals; float64 where float32 does not get there."""
+
+    name: ClassVar[str] = "cg"
+    preconditioned: ClassVar[bool] = False
+
+    def __init__(self, system: System, options: SolveOptions) -> None:
+        self.system, self.options = system, options
+        off = off_diagonal(system.M)
+        self.signed = bool(off.nnz and off.data.max() > 0.0)
+        self._matrix, self._modes = _double_cover(system) if self.signed else (system.M, _modes(system))
+        self._tiled: dict[str, TiledSystem] = {}
+
+    def tiled(self, dtype: str) -> TiledSystem:
+        """Return the system in the given working precision, set up at the first call."""
+        if dtype not in self._tiled:
+            self._tiled[dtype] = TiledSystem(
+                self._matrix,
+                self._modes,
+                preconditioned=self.preconditioned,
+                dtype=dtype,
+                threads=self.options.threads,
+                seed=self.options.seed,
+            )
+        return self._tiled[dtype]
+
+    def solve(self, B: Matrix, rtol: float) -> tuple[Matrix, int]:
+        """Return X with M X = B; columns that float32 leaves behind are solved again in float64."""
+        n = self.system.n
+        right = np.concatenate([B, -B]) if self.signed else B
+        X, n_iter = self.tiled("float32").solve_columns(right, rtol)
+        behind = self._behind(right, X, rtol)
+        if behind.size:
+            X[:, behind], more = self.tiled("float64").solve_columns(right[:, behind], rtol)
+            n_iter = max(n_iter, more)
+        return ((X[:n] - X[n:]) / 2 if self.signed else X), n_iter
+
+    def _behind(self, B: Matrix, X: Matrix, rtol: float) -> NDArray[np.intp]:
+        residual = np.linalg.norm(B - self._matrix @ X, axis=0)
+        return np.flatnonzero(~(residual <= 2 * rtol * np.linalg.norm(B, axis=0)))
+
+    def landmark_block(self, landmarks: NDArray[np.intp], power: int, options: SolveOptions) -> LandmarkBlock:
+        """Return the block; tighter goals, float64 and a direct solver follow where the bound is not reached."""
+        if self.signed:
+            return super().landmark_block(landmarks, power, options)
+        for dtype in PRECISIONS:
+            block = TiledLandmarkBlock(self.tiled(dtype), self.system.floor, landmarks, power, options).run()
+            if block.bound <= options.eps * float(np.abs(block.block).max()):
+                return LandmarkBlock(block.block, block.bound, block.n_iter, self.name, f"{dtype}, {block.reason}")
+        if self.system.n <= DIRECT_LIMIT:
+            exact = DirectSolver(self.system, options).landmark_block(landmarks, power, options)
+            reason = f"{self.name} reached {block.bound:.1e} only"
+            return LandmarkBlock(exact.block, exact.bound, block.n_iter, exact.solver, reason)
+        return LandmarkBlock(block.block, block.bound, block.n_iter, self.name, "float64, accuracy not reached")
+
+
+class ApproximateCholeskySolver(ConjugateGradientSolver):
+    """Tiled CG preconditioned by an approximate Cholesky factor (Kyng-Sachdeva; Gao, Kyng and Spielman)."""
+
+    name: ClassVar[str] = "approx_cholesky"
+    preconditioned: ClassVar[bool] = True
+
+
+def _modes(system: System) -> Modes:
+    """Return which vertex belongs to which mode; vertices without one share a component of their own."""
+    modes = sparse.csr_array(system.modes)
+    mass = system.scale**2
+    labels = np.full(system.n, modes.shape[1], dtype=np.int64)
+    labels[np.repeat(np.arange(system.n), np.diff(modes.indptr))] = modes.indices
+    volume = np.bincount(labels, weights=mass, minlength=modes.shape[1] + 1)
+    share = np.divide(1.0, volume, out=np.zeros_like(volume), where=volume > 0.0)
+    share[-1] = 0.0
+    return Modes(mass, labels, share)
+
+
+def _double_cover(system: System) -> tuple[sparse.csr_array, Modes]:
+    """Return Gremban's cover of a matrix with positive off-diagonals: two copies of each vertex, no positive entry.
+
+    M x = b becomes the cover's system for (b, -b), solved by (x, -x).
+    """
+    M, off = system.M, off_diagonal(system.M)
+    negative, positive = sparse.csr_array(off.minimum(0.0)), sparse.csr_array(off.maximum(0.0))
+    same = sparse.csr_array(sparse.diags_array(M.diagonal()) + negative)
+    cover = sparse.block_array([[same, -positive], [-positive, same]], format="csr")
+    cover.eliminate_zeros()
+    count, labels = csgraph.connected_components(cover, directed=False)
+    surplus = excess(cover) > ROUNDING * cover.diagonal()
+    singular = np.bincount(labels, weights=surplus, minlength=count) == 0
+    share = np.where(singular, 1.0 / np.bincount(labels, minlength=count), 0.0)
+    return cover, Modes(np.ones(cover.shape[0]), labels, share)

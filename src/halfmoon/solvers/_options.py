@@ -1,0 +1,74 @@
+"""How a solve is to be done: accuracy, solver, threads, memory, progress."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import joblib
+
+from halfmoon._validation import check_integer, check_real
+
+__all__ = ["Progress", "SolveOptions"]
+
+Progress = Callable[[int, int, float], Any]  # columns done, columns in all, largest residual energy so far
+MEMORY_SHARE = 0.5  # of what is free
+
+
+@dataclass(frozen=True)
+class SolveOptions:
+    """What the caller of a solver decides.
+
+    Attributes
+    ----------
+    eps : float
+        Accuracy asked for.
+    solver : str
+        Name in the table of solvers, or "auto".
+    n_jobs : int or None
+        Threads; None means all cores, -1 too. The result does not depend on it.
+    max_memory : int or None
+        Bytes for arrays of n x n_hat; None means half of the free memory.
+    progress : callable or None
+        Called as progress(columns_done, columns, residual_energy).
+    seed : int
+        Of everything that is sampled.
+    """
+
+    eps: float = 1e-6
+    solver: str = "auto"
+    n_jobs: int | None = None
+    max_memory: int | None = None
+    progress: Progress | None = field(default=None, compare=False)
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_real("eps", self.eps, strict=True)
+        if self.n_jobs is not None and self.n_jobs != -1:
+            check_integer("n_jobs", self.n_jobs, low=1, advice="None or -1 means all cores.")
+        if self.max_memory is not None:
+            check_integer("max_memory", self.max_memory, low=1, advice="It counts bytes.")
+
+    @property
+    def threads(self) -> int:
+        """Number of threads to use."""
+        return int(joblib.cpu_count()) if self.n_jobs in (None, -1) else int(self.n_jobs or 1)
+
+    @property
+    def memory(self) -> int:
+        """Bytes that arrays of n x n_hat may take."""
+        return self.max_memory if self.max_memory is not None else int(MEMORY_SHARE * _free_memory())
+
+
+def _free_memory() -> int:
+    """Return the bytes that can be had without swapping, or 4 GiB where the system does not say."""
+    try:
+        with open("/proc/meminfo") as lines:
+            for line in lines:
+                if line.startswith("MemAvailable:"):
+                    return int(line.split()[1]) * 1024
+        return int(os.sysconf("SC_AVPHYS_PAGES")) * int(os.sysconf("SC_PAGE_SIZE"))
+    except (OSError, ValueError, AttributeError):
+        return 4 << 30
