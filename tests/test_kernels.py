@@ -69,6 +69,7 @@ def test_call_diag_and_distance_agree(data, method, extension):
     assert_allclose(kernel.distance(A, A) ** 2, squared, atol=1e-10)
     assert_array_equal(np.diag(kernel.distance(A)), 0.0)
     assert kernel(A[0], X[1]) == pytest.approx(kernel(A, X)[0, 1])
+    assert kernel.distance(A[0], A[1]) == pytest.approx(kernel.distance(A)[0, 1])
 
 
 def test_eta_zero_is_the_base_kernel(data):
@@ -193,6 +194,42 @@ def test_labels_bias_the_landmarks(data):
         make(landmarks=np.arange(20)).fit(X, y)
 
 
+def test_landmarks_with_copies(rng):
+    """Both extensions agree on a landmark that has more copies than there are neighbours."""
+    X = np.concatenate([np.repeat(rng.normal(size=(1, 2)), 12, axis=0), rng.normal(size=(80, 2))])
+    S = np.array([0, 50, 60, 70, 80])
+    by_graph, by_kernel = (make(landmarks=S, n_neighbors=8, extension=e).fit(X) for e in ("graph", "kernel"))
+    assert_allclose(by_graph(X[S]), by_kernel(X[S]), atol=1e-8)
+    assert_allclose(by_graph(X[3:4], X), by_graph(X[:1], X), atol=1e-12)
+
+
+@pytest.mark.parametrize("power", [1, 2, 3, 4])
+def test_tiny_ridges(data, power):
+    """Nothing depends on how small the ridge is; the limit is reached, not missed."""
+    X, A = data
+    limit = make(power=power, ridge=1e-5).fit(X)(A)
+    for ridge in (1e-8, 1e-10, 1e-12, 1e-17):
+        K = make(power=power, ridge=ridge).fit(X)(A)
+        assert_allclose(K, limit, atol=0.02)
+        assert np.abs(K).max() <= 1.0 + 1e-6
+
+
+def test_data_far_from_the_origin(rng):
+    X = rng.normal(size=(90, 20))
+    near, far = (make(gamma=None).fit(X + shift) for shift in (0.0, 1e7))
+    assert near.base_kernel_.params["gamma"] == pytest.approx(far.base_kernel_.params["gamma"], rel=1e-6)
+    assert_allclose(far(X[:9] + 1e7), near(X[:9]), atol=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore::halfmoon.exceptions.DisconnectedGraphWarning")
+def test_default_width_does_not_depend_on_the_order_of_the_rows(rng):
+    X = np.concatenate([rng.normal(size=(700, 2)), rng.normal(size=(700, 2)) + 20.0])
+    sorted_rows = make(gamma=None, landmarks=np.arange(1400), method="budget").fit(X)
+    shuffled = make(gamma=None, landmarks=rng.permutation(1400), method="budget").fit(X)
+    gammas = [k.base_kernel_.params["gamma"] for k in (sorted_rows, shuffled)]
+    assert gammas[0] == pytest.approx(gammas[1], rel=0.5)
+
+
 def test_landmarks_of_the_users(data):
     X, _ = data
     kernel = make(landmarks=[7, 3, 50], n_landmarks=None).fit(X)
@@ -233,6 +270,10 @@ def test_memory_shares_graph_and_restriction(data, tmp_path):
     assert entries == 2  # one graph, one restriction
     assert_allclose(make(eta=3.0, memory=str(tmp_path)).fit(X)(A), plain)
     assert len(list(tmp_path.rglob("output.pkl"))) == entries
+    islands = np.concatenate([X, X + 100.0])
+    for _ in range(2):  # a cache hit does not swallow the warning
+        with pytest.warns(DisconnectedGraphWarning):
+            make(memory=str(tmp_path)).fit(islands)
 
 
 def test_repr(data):
@@ -269,6 +310,11 @@ def test_disconnected_graph(rng):
         ({"n_landmarks": 91}, r"'n_landmarks' parameter must be an integer in \[1, 90\]. Got 91"),
         ({"n_neighbors": 90}, r"'n_neighbors' parameter must be an integer in \[1, 89\]. Got 90"),
         ({"n_neighbors": 0}, r"Got 0 instead"),
+        ({"n_neighbors": 2.5, "regularizer": np.eye(90)}, r"Got 2.5 instead"),
+        ({"metric": "precomputed"}, r"Precomputed distances go through graph=knn_graph"),
+        ({"base_kernel": RBF(), "gamma": None, "base_kernel_params": {"a": 1}}, r"does not go with a Gaussian-process"),
+        ({"base_kernel": lambda A, B: -rbf(A, B, 1.0), "gamma": None}, r"is not positive semi-definite"),
+        ({"ridge": 1e-200, "power": 3}, r"overflows"),
         ({"method": "fast"}, r"'method' parameter must be one of 'efficient', 'full', 'budget'"),
         ({"extension": "none"}, r"'extension' parameter must be one of 'graph', 'kernel'"),
         ({"eps": 0.0}, r"'eps' parameter must be a finite number > 0"),
@@ -295,6 +341,13 @@ def test_failed_refit_keeps_the_old_fit(data):
     with pytest.raises(ValueError, match="contains NaN"):
         kernel.fit(np.where(X > 1, np.nan, X))
     assert_array_equal(kernel(A), expected)
+
+
+def test_refit_leaves_nothing_of_the_old_fit(data):
+    X, A = data
+    kernel = make().fit(pd.DataFrame(X, columns=["a", "b", "c"]))
+    assert kernel(A).shape == (15, 15)  # estimators hand on arrays; no warning about names
+    assert not hasattr(kernel.fit(X), "feature_names_in_")
 
 
 @pytest.mark.parametrize(

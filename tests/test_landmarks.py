@@ -53,7 +53,8 @@ def test_bias_to_labelled_points_but_never_all(rng, seed, share):
             inside = (y[S] == 1).sum()
             assert len(S) == size
             assert inside < n_labeled
-            assert inside >= min(int(share * n_labeled), n_labeled - 1, size)
+            assert inside >= min(int(share * n_labeled), n_labeled - 1, size - 1)
+            assert inside < size  # nor are the landmarks labelled points only
 
 
 def test_random_is_uniform_without_labels(rng):
@@ -84,6 +85,8 @@ def test_all_labelled_points_as_landmarks_is_told(rng):
         pd.Series(["a", pd.NA, "b", pd.NA], dtype="string"),
         [1, -1, 2, -1],
         np.array([1, -1, 2, -1], dtype=object),
+        np.array([np.int64(1), None, np.int64(0), np.float64("nan")], dtype=object),
+        ["a", -1, "b", None],
     ],
 )
 def test_unlabelled_marks(y):

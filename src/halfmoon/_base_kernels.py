@@ -8,14 +8,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import linalg, sparse
 from sklearn.gaussian_process.kernels import Kernel as GPKernel
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, euclidean_distances, pairwise_kernels
 
 from halfmoon._validation import check_choice, check_real
+from halfmoon.exceptions import NotPositiveSemidefiniteError
 
 __all__ = ["BaseKernel", "median_gamma"]
 
 Matrix = NDArray[np.float64]
+SEMIDEFINITE = ("chi2", "cosine", "laplacian", "linear", "rbf")
 TAKES_GAMMA = ("chi2", "laplacian", "poly", "polynomial", "rbf", "sigmoid")
 DIAGONAL_BLOCK = 32  # rows a block while reading a diagonal off square blocks
 
@@ -26,12 +29,17 @@ class BaseKernel:
 
     kernel: str | Callable[..., Any] | GPKernel
     params: dict[str, Any] = field(default_factory=dict)
+    center: Any = 0.0  # subtracted first: the RBF does not see it, its cancellation far from the origin does
 
     @classmethod
     def resolve(cls, kernel: Any, gamma: float | None, params: dict[str, Any] | None, sample: Any) -> BaseKernel:
         """Check the user's choice; take gamma from the `sample` where it is the RBF's and not given."""
         params = dict(params or {})
         if isinstance(kernel, GPKernel) or callable(kernel):
+            if isinstance(kernel, GPKernel) and params:
+                raise ValueError(
+                    f"base_kernel_params={params!r} does not go with a Gaussian-process kernel. Set them on the kernel."
+                )
             if gamma is not None:
                 raise ValueError(
                     f"gamma={gamma!r} goes with a named base kernel. Pass the parameters of a kernel function or "
@@ -45,7 +53,8 @@ class BaseKernel:
             params["gamma"] = check_real("gamma", gamma, strict=True)
         elif kernel == "rbf" and "gamma" not in params:
             params["gamma"] = median_gamma(sample)
-        return cls(kernel, params)
+        centered = kernel == "rbf" and not sparse.issparse(sample)
+        return cls(kernel, params, sample.mean(axis=0) if centered else 0.0)
 
     def __call__(self, A: Any, B: Any) -> Matrix:
         """Return the matrix K(a, b)."""
@@ -59,12 +68,23 @@ class BaseKernel:
                     f"expected shape {(A.shape[0], B.shape[0])}, got {K.shape}."
                 )
             return K
+        if self.kernel == "rbf" and not (sparse.issparse(A) or sparse.issparse(B)):
+            A, B = A - self.center, B - self.center
         return pairwise_kernels(A, B, metric=self.kernel, **self.params)
+
+    def check_semidefinite(self, K_hat: Matrix) -> None:
+        """Refuse a kernel function that is not positive semi-definite on the landmarks."""
+        if self.kernel in SEMIDEFINITE or isinstance(self.kernel, GPKernel):
+            return
+        eigenvalues = linalg.eigvalsh((K_hat + K_hat.T) / 2)
+        if eigenvalues[0] < -1e-8 * abs(eigenvalues[-1]):
+            raise NotPositiveSemidefiniteError(
+                f"The base kernel {self.kernel!r} is not positive semi-definite: on the landmarks its spectrum reaches "
+                f"from {eigenvalues[0]:.2g} to {eigenvalues[-1]:.2g}. Change its parameters or use 'rbf'."
+            )
 
     def diag(self, A: Any) -> NDArray[np.float64]:
         """Return K(a, a) for each row."""
-        if isinstance(self.kernel, GPKernel):
-            return np.asarray(self.kernel.diag(A), dtype=np.float64)
         blocks = [A[start : start + DIAGONAL_BLOCK] for start in range(0, A.shape[0], DIAGONAL_BLOCK)]
         return np.concatenate([np.diagonal(self(block, block)) for block in blocks])
 
@@ -74,6 +94,8 @@ def median_gamma(sample: Any) -> float:
 
     Half the median: wide enough to see neighbours, narrow enough for the graph to bend the kernel.
     """
+    if not sparse.issparse(sample):
+        sample = sample - sample.mean(axis=0)
     distances = euclidean_distances(sample)[np.triu_indices(sample.shape[0], k=1)]
     positive = distances[distances > 0.0]
     if not positive.size:

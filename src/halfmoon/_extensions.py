@@ -14,6 +14,7 @@ Where Q_hat is singular its null space is known and the inverse is taken on the 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
@@ -21,7 +22,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from halfmoon._base_kernels import BaseKernel
-from halfmoon.graph import NeighborSearch
+from halfmoon.graph import NeighborSearch, find_copies
 from halfmoon.regularizers import Regularizer
 from halfmoon.restriction import Restriction, interpolate
 from halfmoon.solvers import SolveOptions
@@ -48,7 +49,7 @@ class KernelExtension:
 
     def __init__(self, base: BaseKernel, X_S: Any, restriction: Restriction, eta: float) -> None:
         self.base, self.X_S, self.eta = base, X_S, eta
-        self.root = restriction.inverse_root(eta * base(X_S, X_S))
+        self.root, _ = restriction.inverse_root(eta * base(X_S, X_S))
 
     def gram(self, A: Any, B: Any) -> Matrix:
         """Return eq. 6 for the rows of A and B."""
@@ -63,7 +64,7 @@ class KernelExtension:
 
 
 class GraphExtension:
-    """t_x' K_SS t_x', through the features Phi = T B with K_SS = B B'; Phi has one row a training point."""
+    """t_x' K_SS t_x', through the features Phi = T B with K_SS = B B'; Phi has one row a distinct training point."""
 
     def __init__(
         self,
@@ -73,14 +74,20 @@ class GraphExtension:
         eta: float,
         *,
         Q: Regularizer,
-        search: NeighborSearch,
+        X: Any,
+        metric: str | Callable[..., float],
         n_neighbors: int,
         options: SolveOptions,
     ) -> None:
-        self.search, self.n_neighbors = search, n_neighbors
+        S = restriction.landmarks
         B = square_root(landmark_gram(restriction, base(X_S, X_S), eta))
-        self.features = interpolate(Q, restriction, B, options)
-        self.features[restriction.landmarks] = B  # T is the identity on S
+        features = B if len(S) == Q.n and np.array_equal(S, np.arange(Q.n)) else interpolate(Q, restriction, B, options)
+        # A kernel is a function of the point, so copies share one row: that of a landmark, else their mean.
+        copies = find_copies(X)
+        self.features = copies.mean(features)
+        self.features[copies.group[S]] = B  # T is the identity on S, and equal landmarks have equal rows of B
+        self.search = NeighborSearch(X[copies.first], metric=metric)
+        self.n_neighbors = min(n_neighbors, len(copies.first))
 
     def gram(self, A: Any, B: Any) -> Matrix:
         """Return t_a' K_SS t_b for the rows of A and B."""
@@ -114,10 +121,10 @@ def landmark_gram(restriction: Restriction, K_hat: Matrix, eta: float) -> Matrix
     With N = eta C K_hat it equals (I - N)' K_hat (I - N) + eta K_hat C A C K_hat: a sum of p.s.d. terms in which
     nothing cancels (the Joseph form of Kalman filters).
     """
-    root = restriction.inverse_root(eta * K_hat)
+    root, seen_modes = restriction.inverse_root(eta * K_hat)
     CK = root @ (root.T @ K_hat)
     kept = np.eye(len(K_hat)) - eta * CK
-    from_modes = restriction.modes.T @ CK
+    from_modes = seen_modes @ (root.T @ K_hat)
     K_SS = kept.T @ K_hat @ kept + eta * (CK.T @ restriction.smooth @ CK + from_modes.T @ from_modes)
     return (K_SS + K_SS.T) / 2
 

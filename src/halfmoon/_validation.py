@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.utils.validation import _check_n_features as check_n_features
 from sklearn.utils.validation import check_array, validate_data
 
 __all__ = [
     "check_choice",
     "check_features",
     "check_integer",
+    "check_n_features",
     "check_real",
     "labeled_mask",
     "validate_data",
@@ -64,6 +66,8 @@ def check_choice(name: str, value: Any, choices: Any, *, advice: str = "") -> An
 
 def labeled_mask(y: Any, n_samples: int) -> NDArray[np.bool_]:
     """Return the mask of labelled rows: unlabelled is -1, NaN, None or pandas.NA."""
+    if isinstance(y, list) and any(isinstance(label, str) or label is None for label in y):
+        y = np.array(y, dtype=object)  # numpy would turn -1 among strings into "-1"
     y = np.asarray(y)
     if y.shape != (n_samples,):
         raise ValueError(
@@ -83,8 +87,10 @@ def _is_missing(label: Any) -> bool:
         return True
     if isinstance(label, str):
         return False
-    same = label == label
-    return same is not True or label == UNLABELED
+    try:
+        return not bool(label == label) or bool(label == UNLABELED)
+    except TypeError:  # pandas.NA refuses to be true or false
+        return True
 
 
 def _sentence(advice: str) -> str:

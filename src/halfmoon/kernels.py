@@ -15,8 +15,16 @@ from sklearn.utils.validation import check_is_fitted, check_memory
 
 from halfmoon._base_kernels import BaseKernel
 from halfmoon._extensions import Extension, GraphExtension, KernelExtension
-from halfmoon._validation import check_choice, check_features, check_real, validate_data
-from halfmoon.graph import NeighborSearch, check_graph, knn_graph
+from halfmoon._validation import (
+    check_choice,
+    check_features,
+    check_integer,
+    check_n_features,
+    check_real,
+    validate_data,
+)
+from halfmoon.graph import check_graph, knn_graph
+from halfmoon.graph._neighbors import METRICS
 from halfmoon.landmarks import select_landmarks
 from halfmoon.regularizers import (
     AmplifiedResistance,
@@ -25,7 +33,7 @@ from halfmoon.regularizers import (
     PowerRegularizer,
     Regularizer,
 )
-from halfmoon.restriction import interpolate, restrict
+from halfmoon.restriction import compute_restriction, interpolate, tell
 from halfmoon.solvers import SolveOptions
 
 __all__ = ["DataDependentGPKernel", "DataDependentKernel"]
@@ -55,7 +63,8 @@ class DataDependentKernel(BaseEstimator):
     base_kernel_params : dict, default=None
         Further parameters of the base kernel (degree, coef0, ...).
     eta : float, default=1.0
-        Strength of the intrinsic regularisation (eq. 3 and 5); 0 gives the base kernel.
+        Strength of the intrinsic regularisation (eq. 3 and 5); 0 gives the base kernel (with
+        ``extension="graph"`` on the landmarks, interpolated elsewhere).
     regularizer : str, callable, Regularizer or matrix, default="power"
         "power": (L + ridge I)^power. "heat": exp(L). "resistance": amplified resistances. A callable makes a
         Regularizer from W. A Regularizer or a p.s.d. matrix on the rows of X is used as it is, without graph.
@@ -80,7 +89,8 @@ class DataDependentKernel(BaseEstimator):
         is given y.
     method : {"efficient", "full", "budget"}, default="efficient"
         "efficient": eq. 6. "full": eq. 4, every point is a landmark; cubic in n. "budget": the graph sees the
-        landmarks only, the benchmark of section 5.1.
+        landmarks only, the benchmark of section 5.1. On new points these are the paper's formulas with
+        ``extension="kernel"``.
     extension : {"graph", "kernel"}, default="graph"
         Off the landmarks: through the interpolant of Theorem 3.2 on the graph, or through the base kernel as
         in eq. 6. Equal on the landmarks.
@@ -200,7 +210,7 @@ class DataDependentKernel(BaseEstimator):
         """
         staged = copy.copy(self)  # if anything fails, self is as it was
         staged._fit(X, y)
-        self.__dict__.update(staged.__dict__)
+        self.__dict__ = staged.__dict__  # all at once: a refit leaves nothing of the old fit
         return self
 
     def _fit(self, X: Any, y: Any) -> None:
@@ -208,18 +218,24 @@ class DataDependentKernel(BaseEstimator):
         check_choice("extension", self.extension, EXTENSIONS)
         eta = check_real("eta", self.eta, advice="eta = 0 is the base kernel.")
         check_real("eps", self.eps, strict=True)
+        check_integer("n_neighbors", self.n_neighbors, low=1)
+        if isinstance(self.metric, str):
+            check_choice(
+                "metric", self.metric, METRICS, advice="Precomputed distances go through graph=knn_graph(...)."
+            )
         X = check_features(validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2))
         self.landmark_indices_ = self._choose_landmarks(X, y)
         seen = X[self.landmark_indices_] if self.method == "budget" else X  # the points that the graph sees
         S = np.arange(seen.shape[0]) if self.method == "budget" else self.landmark_indices_
         self.graph_, self.regularizer_ = self._regularize(seen)
-        self.restriction_ = check_memory(self.memory).cache(restrict, ignore=["n_jobs"])(
-            self.regularizer_, S, eps=self.eps, solver=self._solver, n_jobs=self.n_jobs
-        )
         self.landmarks_ = seen[S]
-        self.base_kernel_ = BaseKernel.resolve(
-            self.base_kernel, self.gamma, self.base_kernel_params, self.landmarks_[:MEDIAN_SAMPLE]
-        )
+        sample = self.landmarks_[:: -(-len(S) // MEDIAN_SAMPLE)]  # evenly spread: the rows may be sorted by class
+        self.base_kernel_ = BaseKernel.resolve(self.base_kernel, self.gamma, self.base_kernel_params, sample)
+        self.base_kernel_.check_semidefinite(self.base_kernel_(sample, sample))
+        options = SolveOptions(eps=self.eps, solver=self._solver, n_jobs=self.n_jobs)
+        cached = check_memory(self.memory).cache(compute_restriction)
+        self.restriction_ = cached(self.regularizer_, S, options)
+        tell(self.regularizer_, self.restriction_, self.eps)
         self.extension_ = self._extend(seen, eta)
         self.n_samples_fit_ = X.shape[0]
 
@@ -278,8 +294,9 @@ class DataDependentKernel(BaseEstimator):
             self.restriction_,
             eta,
             Q=self.regularizer_,
-            search=NeighborSearch(seen, metric=self.metric),
-            n_neighbors=min(self.n_neighbors, seen.shape[0]),
+            X=seen,
+            metric=self.metric,
+            n_neighbors=self.n_neighbors,
             options=self._options,
         )
 
@@ -333,6 +350,8 @@ class DataDependentKernel(BaseEstimator):
         >>> kernel.distance(X).shape
         (50, 50)
         """
+        if np.ndim(A) == 1 and np.ndim(B) == 1:
+            return self.distance(np.reshape(A, (1, -1)), np.reshape(B, (1, -1)))[0, 0]
         K = self(A, B)
         squared = self.diag(A)[:, None] + self.diag(A if B is None else B)[None, :] - 2 * K
         if B is None:
@@ -387,7 +406,7 @@ class DataDependentKernel(BaseEstimator):
         check_is_fitted(self, "restriction_")
         r, X_S = self.restriction_, self.landmarks_
         K_hat = self.base_kernel_(X_S, X_S)
-        lowest = 1.0 / float(linalg.svdvals(r.inverse_root(self.eta * K_hat))[0]) ** 2
+        lowest = 1.0 / float(linalg.svdvals(r.inverse_root(self.eta * K_hat)[0])[0]) ** 2
         dA, kappa = r.spectral_error_bound, float(np.diagonal(K_hat).max())
         if dA >= lowest:
             return np.inf
@@ -430,7 +449,12 @@ class DataDependentKernel(BaseEstimator):
         return hasattr(self, "restriction_")
 
     def _validate(self, A: Any) -> Any:
-        return check_features(validate_data(self, A, accept_sparse="csr", dtype=np.float64, reset=False))
+        # Estimators that call the kernel have turned data frames into arrays: names are checked where there are any.
+        if hasattr(A, "columns"):
+            A = validate_data(self, A, accept_sparse="csr", dtype=np.float64, reset=False)
+        A = check_features(A)
+        check_n_features(self, A, reset=False)
+        return A
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         text = super().__repr__(N_CHAR_MAX)

@@ -112,7 +112,11 @@ def _random(X: Any, size: int, labeled: Indices, label_share: float, rng: Any) -
     """Draw a share of the labelled points, then others; one labelled point comes last of all (footnote 5)."""
     shuffled = rng.permutation(labeled)
     reserved = shuffled[:1] if label_share < 1.0 else shuffled[:0]
-    wanted = min(int(label_share * labeled.size), labeled.size - reserved.size, size)
+    wanted = min(int(label_share * labeled.size), labeled.size - reserved.size)
+    if label_share < 1.0 and labeled.size < X.shape[0]:
+        size_for_labeled = max(size - 1, 1)  # nor are the landmarks labelled points only
+        wanted = min(wanted, size_for_labeled)
+    wanted = min(wanted, size)
     chosen = shuffled[reserved.size : reserved.size + wanted]
     others = np.setdiff1d(np.arange(X.shape[0]), np.concatenate([chosen, reserved]))
     if label_share > 0.0:  # fill up from the unlabelled points while these last

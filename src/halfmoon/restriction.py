@@ -16,8 +16,9 @@ from halfmoon.landmarks import check_landmarks
 from halfmoon.regularizers import MatrixRegularizer, Regularizer
 from halfmoon.solvers import SolveOptions
 from halfmoon.solvers._options import Progress
+from halfmoon.solvers._system import ROUNDOFF
 
-__all__ = ["Restriction", "interpolate", "restrict"]
+__all__ = ["Restriction", "compute_restriction", "interpolate", "restrict", "tell"]
 
 Matrix = NDArray[np.float64]
 
@@ -62,7 +63,7 @@ class Restriction:
 
     @property
     def spectral_error_bound(self) -> float:
-        """Verified bound on the 2-norm of the error of `greens` (eq. 11)."""
+        """Verified bound on the 2-norm of the error of `smooth` (eq. 11); the modes stay factored and exact."""
         return len(self.landmarks) * self.error_bound * float(np.abs(self.smooth).max())
 
     @cached_property
@@ -84,14 +85,19 @@ class Restriction:
 
         The null space of A is known from Q (`null_basis`), it is not guessed from small eigenvalues.
         """
-        root = self.inverse_root()
+        root, _ = self._inverse_root(None, max(self.error_bound, len(self.landmarks) * ROUNDOFF))
         return root @ root.T
 
-    def inverse_root(self, extra: Matrix | None = None) -> Matrix:
-        """Return F with F F' = (A + extra)^-1 on what Q_hat penalises, for a p.s.d. `extra`.
+    def inverse_root(self, extra: Matrix) -> tuple[Matrix, Matrix]:
+        """Return F with F F' = (A + extra)^-1 on what Q_hat penalises, for a p.s.d. `extra`, and N = modes' F.
 
-        With extra = eta K_hat this is (I + eta Q_hat K_hat)^-1 Q_hat of eq. 6, as one symmetric inverse.
+        With extra = eta K_hat, F F' is (I + eta Q_hat K_hat)^-1 Q_hat of eq. 6, as one symmetric inverse. N is bounded
+        by 1 however large the modes are, and N' N = F' modes modes' F; it may have other rows than modes' F.
         """
+        return self._inverse_root(extra, len(self.landmarks) * ROUNDOFF)
+
+    def _inverse_root(self, extra: Matrix | None, cut: float) -> tuple[Matrix, Matrix]:
+        """Return F and N; eigenvalues below `cut` times the largest are left out where Cholesky does not go through."""
         H = self.smooth if extra is None else self.smooth + extra
         size = np.linalg.norm(self.modes, axis=0)
         units = self.modes / np.maximum(size, np.finfo(float).tiny)
@@ -102,8 +108,9 @@ class Restriction:
         U = self.range_basis
         if U is not None:
             H, B = U.T @ H @ U, U.T @ B
-        F = _updated(_inverse_root(H), B)
-        return F if U is None else U @ F
+        F, N = _updated(_root_of_inverse(H, cut), B)
+        F = F if U is None else U @ F
+        return F, np.concatenate([N, (units * np.sqrt(moderate)).T @ F])
 
     def __repr__(self) -> str:
         return (
@@ -175,18 +182,48 @@ def restrict(
     options = SolveOptions(eps, solver, n_jobs, max_memory, progress, random_state)
     if not isinstance(Q, Regularizer):
         Q = MatrixRegularizer(Q)
-    S = check_landmarks(landmarks, Q.n)
-    _warn_if_disconnected(Q, S)
+    restriction = compute_restriction(Q, check_landmarks(landmarks, Q.n), options)
+    tell(Q, restriction, eps)
+    return restriction
+
+
+def tell(Q: Regularizer, restriction: Restriction, eps: float) -> None:
+    """Warn of what the user should know about a restriction; apart from computing it, so that caches stay honest.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from halfmoon.regularizers import PowerRegularizer
+    >>> from halfmoon.restriction import restrict, tell
+    >>> Q = PowerRegularizer(np.ones((4, 4)) - np.eye(4))
+    >>> tell(Q, restrict(Q, [0, 1]), 1e-6)                    # connected and accurate: nothing to tell
+    """
+    _warn_if_disconnected(Q, restriction.landmarks)
+    if not restriction.error_bound <= eps:
+        warnings.warn(
+            f"The landmark block of Q^+ is accurate to {restriction.error_bound:.1e} only, eps={eps:.1e} was asked. "
+            "Raise eps or the ridge, or lower the power.",
+            AccuracyWarning,
+            stacklevel=3,
+        )
+
+
+def compute_restriction(Q: Regularizer, S: NDArray[np.intp], options: SolveOptions) -> Restriction:
+    """Return what `restrict` returns, for checked landmarks, without a word.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from halfmoon.regularizers import PowerRegularizer
+    >>> from halfmoon.restriction import compute_restriction
+    >>> from halfmoon.solvers import SolveOptions
+    >>> Q = PowerRegularizer(np.ones((4, 4)) - np.eye(4), power=1, normalized=False, ridge=1.0)
+    >>> compute_restriction(Q, np.array([0]), SolveOptions()).greens.round(6)
+    array([[0.4]])
+    """
     greens = Q.greens(S, options)
     largest = float(np.abs(greens.smooth).max())
     bound = float(greens.bound) / largest if largest > 0.0 else 0.0
-    if not bound <= eps:
-        warnings.warn(
-            f"The landmark block of Q^+ is accurate to {bound:.1e} only, eps={eps:.1e} was asked. "
-            "Raise eps or the ridge, or lower the power.",
-            AccuracyWarning,
-            stacklevel=2,
-        )
     return Restriction(
         landmarks=S,
         smooth=greens.smooth,
@@ -242,39 +279,49 @@ def interpolate(Q: Regularizer, restriction: Restriction, h_hat: ArrayLike, opti
     h = values.reshape(len(S), -1)
     sources = np.zeros((Q.n, h.shape[1]))
     sources[S] = restriction.Q_hat @ h
-    h_star = Q.solve(sources, options)
-    # Along the modes the interpolant is fixed by its landmarks. This adds what Q^+ leaves out on free components,
-    # and repairs the cancellation in ridge^-power V V' elsewhere.
+    h_star = Q.solve_off_modes(sources, options)
+    # Along the modes the interpolant is fixed by its landmarks; ridge^-power V V' would only lose digits there.
     V_S, present = _present_modes(Q.modes, S)
     h_star += Q.modes[:, present] @ np.linalg.lstsq(V_S, h - h_star[S])[0]
+    missed = float(np.abs(h_star[S] - h).max())
+    if missed > 1e-3 * float(np.abs(h).max()):
+        warnings.warn(
+            f"The interpolant misses the values at the landmarks by up to {missed:.2g}: they are rougher than Q^+ can "
+            "represent on these landmarks. Use fewer landmarks or a less smooth regulariser.",
+            AccuracyWarning,
+            stacklevel=2,
+        )
     return h_star.reshape(Q.n, *values.shape[1:])
 
 
-def _inverse_root(H: Matrix) -> Matrix:
+def _root_of_inverse(H: Matrix, cut: float) -> Matrix:
     """Return F with F F' = H^-1."""
     if H.shape[0] == 0:
         return np.zeros((0, 0))
     try:
         factor = linalg.cholesky(H, lower=True)
-        return linalg.solve_triangular(factor, np.eye(len(H)), lower=True).T
+        pivots = np.square(np.diagonal(factor))
+        if pivots.min() > cut * pivots.max():
+            return linalg.solve_triangular(factor, np.eye(len(H)), lower=True).T
     except linalg.LinAlgError:
-        # H vanishes to rounding in some direction: Q^+ decays below 1e-16 (exp(tL), say), and so does the base
-        # kernel. Nothing is measured along such a direction: leave it out.
-        eigenvalues, V = linalg.eigh(H)
-        kept = eigenvalues > len(H) * np.finfo(float).eps * eigenvalues[-1]
-        return V[:, kept] / np.sqrt(eigenvalues[kept])
+        pass
+    # H vanishes in some direction, to its accuracy: Q^+ decays below 1e-16 (exp(tL), say), and so does the base kernel.
+    # Nothing is measured along such a direction: leave it out.
+    eigenvalues, V = linalg.eigh(H)
+    kept = eigenvalues > cut * eigenvalues[-1]
+    return V[:, kept] / np.sqrt(eigenvalues[kept])
 
 
-def _updated(F: Matrix, B: Matrix) -> Matrix:
-    """Return F~ with F~ F~' = (H + B B')^-1, given F F' = H^-1.
+def _updated(F: Matrix, B: Matrix) -> tuple[Matrix, Matrix]:
+    """Return F~ with F~ F~' = (H + B B')^-1 and, up to a rotation, B' F~, given F F' = H^-1.
 
     With Y = F' B = U s V', H + B B' = F'^-1 (I + Y Y') F^-1, and (I + Y Y')^-1/2 only shrinks along U.
     """
     if B.shape[1] == 0 or F.shape[1] == 0:
-        return F
+        return F, np.zeros((0, F.shape[1]))
     U, s, _ = linalg.svd(F.T @ B, full_matrices=False)
-    shrink = 1.0 / np.sqrt(1.0 + s**2) - 1.0
-    return F + ((F @ U) * shrink) @ U.T
+    root = np.sqrt(1.0 + s**2)
+    return F + ((F @ U) * (1.0 / root - 1.0)) @ U.T, (s / root)[:, None] * U.T
 
 
 def _null_on_landmarks(null_modes: sparse.csr_array, S: NDArray[np.intp]) -> Matrix:

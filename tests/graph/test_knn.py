@@ -129,9 +129,18 @@ def test_copies_of_points_have_k_neighbours_and_bounded_degree(rng, method):
 
 def test_all_points_equal(rng):
     W = knn_graph(np.full((40, 3), rng.normal()), n_neighbors=3)
-    assert_array_equal(np.diff(W.indptr), 6)  # three on either side of the circle
+    assert_array_equal(np.diff(W.indptr), 4)  # two on either side of the circle
     assert connected_components(W).count == 1
+    mutual = knn_graph(np.zeros((20, 1)), n_neighbors=3, symmetrize="mutual")
+    assert connected_components(mutual).count == 1
     assert knn_graph(np.full((9, 2), 1.0), weights="heat").data.min() == 1.0
+
+
+def test_data_far_from_the_origin(rng):
+    """A timestamp among the features: squared norms of 1e18 must not drown the distances."""
+    X = np.c_[rng.normal(size=(150, 19)), 1.6e9 + rng.normal(size=150)]
+    D = np.linalg.norm(X[:, None] - X[None], axis=-1)
+    assert (knn_graph(X) != knn_graph(D, metric="precomputed")).nnz == 0
 
 
 def test_negative_zero_is_zero():
@@ -170,6 +179,7 @@ def test_invariants_on_any_data(X, k):
         ({"weights": "heat", "bandwidth": 0.0}, r"'bandwidth' parameter must be a finite number > 0. Got 0.0"),
         ({"weights": lambda d: d[0]}, r"one weight a distance: expected shape \(10, 5\), got \(5,\)"),
         ({"weights": lambda d: d - d}, r"positive finite weights: it gave np.float64\(0.0\)|it gave 0.0"),
+        ({"bandwidth": 1.0}, r"bandwidth=1.0 goes with weights='heat'"),
         ({"symmetrize": "both"}, r"one of 'union', 'mutual'"),
         ({"method": "ball"}, r"one of 'auto', 'kdtree', 'brute'"),
         ({"method": "kdtree", "metric": canberra}, r"method='kdtree' needs dense X and a named metric"),

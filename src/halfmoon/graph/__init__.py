@@ -2,8 +2,17 @@
 
 from halfmoon.graph._adjacency import check_graph
 from halfmoon.graph._components import Components, connected_components
+from halfmoon.graph._duplicates import find_copies
 from halfmoon.graph._knn import knn_graph
 from halfmoon.graph._laplacian import laplacian
 from halfmoon.graph._neighbors import NeighborSearch
 
-__all__ = ["Components", "NeighborSearch", "check_graph", "connected_components", "knn_graph", "laplacian"]
+__all__ = [
+    "Components",
+    "NeighborSearch",
+    "check_graph",
+    "connected_components",
+    "find_copies",
+    "knn_graph",
+    "laplacian",
+]

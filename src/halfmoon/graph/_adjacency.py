@@ -62,7 +62,7 @@ def check_graph(W: Any) -> sparse.csr_array:
 
 def _to_csr(W: Any) -> sparse.csr_array:
     """Copy any accepted graph into canonical float64 CSR."""
-    if type(W).__module__.split(".")[0] == "networkx":
+    if any(cls.__module__.split(".")[0] == "networkx" for cls in type(W).__mro__):
         import networkx
 
         return _canonical(sparse.csr_array(networkx.to_scipy_sparse_array(W, weight="weight", dtype=float)))

@@ -1,8 +1,8 @@
 """Copies of a point. A KD-tree degenerates on them and a plain k-NN graph turns them into hubs.
 
 So the search runs on the distinct points, and each row then gets its own copies first. Where there are more
-than k copies, a row takes the k that follow it in cyclic order: every copy has the same degree, and all of
-them stay connected.
+than k copies, they lie on a circle and a row takes the k nearest there: no copy becomes a hub, and all of them
+stay connected, also in a mutual graph with k >= 2.
 """
 
 from __future__ import annotations
@@ -27,6 +27,15 @@ class Copies:
     group: NDArray[np.intp]
     first: NDArray[np.intp]  # a row for each distinct point
 
+    def mean(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return one row a distinct point: the mean over its copies."""
+        if len(self.first) == len(self.group):
+            return values.copy()
+        n, m = len(self.group), len(self.first)
+        counts = np.bincount(self.group, minlength=m)
+        average = sparse.csr_array((1.0 / counts[self.group], (self.group, np.arange(n))), shape=(m, n))
+        return average @ values
+
     def expand(
         self, near_distances: NDArray[np.float64], near: NDArray[np.intp], k: int
     ) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
@@ -42,7 +51,15 @@ class Copies:
 
 
 def find_copies(X: Any) -> Copies:
-    """Group equal rows of a validated dense or CSR array by a 128-bit digest of their bytes."""
+    """Group equal rows of a validated dense or CSR array by a 128-bit digest of their bytes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from halfmoon.graph import find_copies
+    >>> find_copies(np.array([[1.0], [2.0], [1.0]])).group.tolist()
+    [0, 1, 0]
+    """
     seen: dict[bytes, int] = {}
     first: list[int] = []
     group = np.empty(X.shape[0], dtype=np.intp)

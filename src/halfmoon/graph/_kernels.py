@@ -18,14 +18,15 @@ def expand_copies(
     indices,  # OUT  (n, k)
     distances,  # OUT  (n, k)
 ):
-    """Give row i its copies in cyclic order, then the copies of its distinct neighbours, up to k."""
+    """Give row i its nearest copies on a circle, then the copies of its distinct neighbours, up to k."""
     n, k = indices.shape
     for i in range(n):
         g = group[i]
         copies = start[g + 1] - start[g]
         filled = 0
-        for step in range(1, min(copies - 1, k) + 1):
-            indices[i, filled] = members[start[g] + (rank[i] + step) % copies]
+        for step in range(min(copies - 1, k)):
+            offset = step // 2 + 1 if step % 2 == 0 else -(step // 2 + 1)  # next, previous, next but one, ...
+            indices[i, filled] = members[start[g] + (rank[i] + offset + copies) % copies]
             distances[i, filled] = 0.0
             filled += 1
         column = 0

@@ -62,8 +62,8 @@ def knn_graph(
     Notes
     -----
     Equal rows are each other's nearest neighbours, at distance 0. Where a point has more than
-    `n_neighbors` copies, each copy is linked to those that follow it in cyclic order, so that all copies
-    have the same degree and stay connected.
+    `n_neighbors` copies, the copies lie on a circle and each is linked to the nearest ones there, so that
+    none becomes a hub and all stay connected.
 
     Examples
     --------

@@ -125,11 +125,18 @@ class BruteBackend:
     """Scikit-learn's blocked brute force (BLAS for euclidean), then an exact re-rank of the candidates."""
 
     def __init__(self, X: Any, metric: str | Callable[..., float]) -> None:
-        self.X = X
         self.metric = "euclidean" if metric == "cosine" else metric
-        self.search = NearestNeighbors(algorithm="brute", metric=self.metric).fit(X)
+        # |y|^2 + |x|^2 - 2 x'y loses all digits far from the origin (a timestamp among the features, say).
+        centered = self.metric == "euclidean" and not sparse.issparse(X)
+        self.center = X.mean(axis=0) if centered else None
+        self.X = self._shifted(X)
+        self.search = NearestNeighbors(algorithm="brute", metric=self.metric).fit(self.X)
+
+    def _shifted(self, Y: Any) -> Any:
+        return Y if self.center is None else Y - self.center
 
     def query(self, Y: Any, k: int) -> Neighbors:
+        Y = self._shifted(Y)
         n_candidates = min(k + RERANK_MARGIN, self.X.shape[0])
         distances, indices = self.search.kneighbors(Y, n_neighbors=n_candidates)
         if self.metric == "euclidean":

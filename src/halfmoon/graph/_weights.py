@@ -21,6 +21,8 @@ def edge_weights(
     distances: NDArray[np.float64], weights: str | Callable[[Any], Any], bandwidth: float | None
 ) -> NDArray[np.float64]:
     """Return positive weights for an array of neighbour distances."""
+    if bandwidth is not None and weights != "heat":
+        raise ValueError(f"bandwidth={bandwidth!r} goes with weights='heat'. Leave it None for weights={weights!r}.")
     if callable(weights):
         return _checked(np.asarray(weights(distances.copy()), dtype=np.float64), distances)
     return WEIGHTS[check_choice("weights", weights, WEIGHTS, advice="Or pass a function of the distances.")](

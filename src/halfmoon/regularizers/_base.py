@@ -69,21 +69,25 @@ class Regularizer(ABC):
 
     @property
     @abstractmethod
-    def singular(self) -> bool:
-        """Whether Q vanishes on the modes."""
+    def mode_inverse(self) -> float:
+        """The eigenvalue of Q^+ on the modes: 0 where Q vanishes on them."""
 
     @property
     def null_modes(self) -> sparse.csr_array:
         """Orthonormal columns that span the null space of Q."""
-        return self.modes if self.singular else self.modes[:, :0]
+        return self.modes if self.mode_inverse == 0.0 else self.modes[:, :0]
 
     @abstractmethod
     def greens(self, landmarks: NDArray[np.intp], options: SolveOptions) -> Greens:
         """Return Q^+ on the landmarks, to `options.eps` relative to the largest entry of its smooth part."""
 
     @abstractmethod
+    def solve_off_modes(self, B: Matrix, options: SolveOptions) -> Matrix:
+        """Return Q^+ B without its part along the modes."""
+
     def solve(self, B: Matrix, options: SolveOptions) -> Matrix:
         """Return Q^+ B."""
+        return self.solve_off_modes(B, options) + self.mode_inverse * (self.modes @ (self.modes.T @ B))
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave what can be recomputed (factors, components) out of pickles and of joblib's hashes."""
@@ -129,13 +133,13 @@ class InversePower:
         modes = self.system.mode_columns(landmarks, self.power)
         return Greens(block.block, modes, block.bound, block.solver, block.n_iter, block.reason)
 
-    def solve(self, B: Matrix, options: SolveOptions) -> Matrix:
-        """Return Q^+ B by `power` chained solves."""
+    def solve_off_modes(self, B: Matrix, options: SolveOptions) -> Matrix:
+        """Return Q^+ B without its part along the modes, by `power` chained solves."""
         solver = self.solver(options)
         X = project_out(self.system.modes, B)
         for _ in range(self.power):
             X, _ = solve_complement(self.system, solver, X, options.eps)
-        return X + self.system.mode_term(B, self.power)
+        return X
 
 
 def indicators(landmarks: NDArray[np.intp], n: int) -> Matrix:

@@ -80,17 +80,17 @@ class MatrixRegularizer(Regularizer):
         return self.inverse.system.modes
 
     @property
-    def singular(self) -> bool:
-        """Whether Q has null vectors."""
-        return self.modes.shape[1] > 0
+    def mode_inverse(self) -> float:
+        """0: the modes are null vectors."""
+        return 0.0
 
     def greens(self, landmarks: NDArray[np.intp], options: SolveOptions) -> Greens:
         """Return Q^+ on the landmarks (Theorem 4.2)."""
         return self.inverse.greens(landmarks, self._suitable(options))
 
-    def solve(self, B: Matrix, options: SolveOptions) -> Matrix:
-        """Return Q^+ B."""
-        return self.inverse.solve(B, self._suitable(options))
+    def solve_off_modes(self, B: Matrix, options: SolveOptions) -> Matrix:
+        """Return Q^+ B, which has no part along the modes."""
+        return self.inverse.solve_off_modes(B, self._suitable(options))
 
     @cached_property
     def dominant(self) -> bool:
@@ -103,7 +103,7 @@ class MatrixRegularizer(Regularizer):
 
     def _suitable(self, options: SolveOptions) -> SolveOptions:
         """Keep iterative solvers away from matrices that they are not made for."""
-        if options.solver == "auto" and self.dense:
+        if options.solver in ("auto", "direct") and self.dense:  # its null vectors are dense: nothing to ground
             return replace(options, solver="eigen")
         if options.solver == "auto" and not self.dominant:
             return replace(options, solver="direct")

@@ -14,6 +14,7 @@ from halfmoon.graph import laplacian
 from halfmoon.graph._laplacian import scaling_degrees
 from halfmoon.regularizers._base import GraphRegularizer, Greens, InversePower, Matrix
 from halfmoon.solvers import SolveOptions, System
+from halfmoon.solvers._system import ROUNDOFF
 
 __all__ = ["PowerRegularizer", "laplacian_system"]
 
@@ -50,6 +51,11 @@ class PowerRegularizer(GraphRegularizer):
             "power", power, low=1, advice="For real powers use SpectralRegularizer(W, lambda x: x**p)."
         )
         self.ridge = check_real("ridge", ridge)
+        if 0.0 < self.ridge < 1e-300 ** (1.0 / self.power):
+            raise ValueError(
+                f"ridge={self.ridge:g} to the power -{self.power} overflows. "
+                "Use a larger ridge, or 0 for the pseudo-inverse."
+            )
         self.normalized = bool(normalized)
         super().__init__(W)
 
@@ -64,17 +70,17 @@ class PowerRegularizer(GraphRegularizer):
         return self.inverse.system.modes
 
     @property
-    def singular(self) -> bool:
-        """Whether the ridge is 0."""
-        return self.ridge == 0.0
+    def mode_inverse(self) -> float:
+        """ridge^-power, or 0 without a ridge."""
+        return self.ridge**-self.power if self.ridge > 0.0 else 0.0
 
     def greens(self, landmarks: NDArray[np.intp], options: SolveOptions) -> Greens:
         """Return Q^+ on the landmarks by ceil(power / 2) chained solves (Theorem 4.4)."""
         return self.inverse.greens(landmarks, options)
 
-    def solve(self, B: Matrix, options: SolveOptions) -> Matrix:
-        """Return Q^+ B by `power` chained solves."""
-        return self.inverse.solve(B, options)
+    def solve_off_modes(self, B: Matrix, options: SolveOptions) -> Matrix:
+        """Return Q^+ B off the component modes, by `power` chained solves."""
+        return self.inverse.solve_off_modes(B, options)
 
     def __repr__(self) -> str:
         base = "L_norm" if self.normalized else "L"
@@ -84,15 +90,18 @@ class PowerRegularizer(GraphRegularizer):
 def laplacian_system(regularizer: GraphRegularizer, normalized: bool, ridge: float) -> System:
     """Return R = L + mu I, or L_norm + mu I = D^-1/2 (L + mu D) D^-1/2, whose core is diagonally dominant."""
     n, ones = regularizer.n, np.ones(regularizer.n)
-    weights = scaling_degrees(regularizer.W) if normalized else ones
-    M = sparse.csr_array(laplacian(regularizer.W) + ridge * sparse.diags_array(weights))
+    degrees = scaling_degrees(regularizer.W)
+    weights = degrees if normalized else ones
+    # Off the modes a ridge at rounding level changes nothing but makes M singular to every solver: leave it out there.
+    visible = ridge if ridge > ROUNDOFF * float((degrees / weights).max()) else 0.0
+    M = sparse.csr_array(laplacian(regularizer.W) + visible * sparse.diags_array(weights))
     components = regularizer.components
-    null = components.modes(ones) if ridge == 0.0 else sparse.csr_array((n, 0))
+    null = components.modes(ones) if visible == 0.0 else sparse.csr_array((n, 0))
     return System(
         M=M,
         scale=np.sqrt(weights),
         modes=components.modes(weights),
         mode_value=ridge,
-        floor=ridge,
+        floor=visible,
         null=null,
     )

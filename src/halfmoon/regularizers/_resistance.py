@@ -23,7 +23,8 @@ class AmplifiedResistance(GraphRegularizer):
 
     Q^+ = J (L^+ - D^-1 - D^-1 W D^-1) J, with J the centring on each component. In large graphs the plain
     resistance distance tends to 1/d_i + 1/d_j and forgets the graph; these terms take that part away.
-    Directions in which Q^+ vanishes are penalised infinitely.
+    Q^+ may vanish in further directions (on stars and cycles, say): `Restriction.Q_hat` leaves them out, as a
+    pseudo-inverse does, and the kernel, which inverts A + eta K_hat, penalises them infinitely.
 
     Parameters
     ----------
@@ -59,9 +60,9 @@ class AmplifiedResistance(GraphRegularizer):
         return self.inverse.system.modes
 
     @property
-    def singular(self) -> bool:
-        """Constants are free."""
-        return True
+    def mode_inverse(self) -> float:
+        """0: constants are free."""
+        return 0.0
 
     def greens(self, landmarks: NDArray[np.intp], options: SolveOptions) -> Greens:
         """Return Q^+ on the landmarks: one set of solves with L, sparse rows and means."""
@@ -73,10 +74,10 @@ class AmplifiedResistance(GraphRegularizer):
         rounding = 8 * ROUNDOFF * (np.abs(plain.smooth).max() + 4 * abs(C).max())
         return replace(plain, smooth=plain.smooth - local, bound=plain.bound + float(rounding))
 
-    def solve(self, B: Matrix, options: SolveOptions) -> Matrix:
-        """Return Q^+ B."""
+    def solve_off_modes(self, B: Matrix, options: SolveOptions) -> Matrix:
+        """Return Q^+ B, which has no part along the modes."""
         local = project_out(self.modes, self.local_part @ project_out(self.modes, B))
-        return self.inverse.solve(B, options) - local
+        return self.inverse.solve_off_modes(B, options) - local
 
     def __repr__(self) -> str:
         return f"AmplifiedResistance(n={self.n})"

@@ -50,7 +50,7 @@ class SpectralRegularizer(GraphRegularizer):
     -----
     The solvers here are "eigen" (dense, for small n) and "chebyshev"; "auto" takes "eigen" up to n = 1000.
     The Chebyshev bound is the largest deviation of the squared expansion from 1 / r on a grid four times as
-    fine as its degree, doubled, plus rounding.
+    fine as its degree, doubled, plus rounding. A function with features finer than that grid escapes it.
 
     Examples
     --------
@@ -83,9 +83,9 @@ class SpectralRegularizer(GraphRegularizer):
         return self.system.modes
 
     @property
-    def singular(self) -> bool:
-        """Whether r(0) = 0."""
-        return not self._inverse(np.zeros(1))[0] > 0.0
+    def mode_inverse(self) -> float:
+        """1 / r(0), or 0 where r(0) = 0."""
+        return float(self._inverse(np.zeros(1))[0])
 
     def greens(self, landmarks: NDArray[np.intp], options: SolveOptions) -> Greens:
         """Return g(L) on the landmarks, g = 1 / r."""
@@ -97,7 +97,7 @@ class SpectralRegularizer(GraphRegularizer):
             g, U_S = self._inverse(eigenvalues), U[landmarks]
             rounding = 8 * self.n * ROUNDOFF * float(g.max())
             return Greens(_symmetric((U_S * g) @ U_S.T), no_modes, rounding, "eigen", 0)
-        tolerance = eps * float(self._inverse(np.array([self._interval[1] / 2]))[0])
+        tolerance = eps * self._largest_inverse  # a guess at the largest entry, from above: tightened below
         for _ in range(TIGHTENINGS):
             expansion = self._expansion(tolerance)
             # Off the interval the polynomial grows: rounding along the null modes must go at the end.
@@ -110,15 +110,15 @@ class SpectralRegularizer(GraphRegularizer):
             tolerance *= 0.3 * wanted / bound
         return Greens(block, no_modes, bound, "chebyshev", expansion.degree)
 
-    def solve(self, B: Matrix, options: SolveOptions) -> Matrix:
-        """Return g(L) B."""
-        B = project_out(self.null_modes, B)
+    def solve_off_modes(self, B: Matrix, options: SolveOptions) -> Matrix:
+        """Return g(L) B without its part along the modes."""
+        B = project_out(self.modes, B)
         if self._method(options.solver) == "eigen":
             eigenvalues, U = self.spectrum
             return U @ (self._inverse(eigenvalues)[:, None] * (U.T @ B))
-        expansion = self._expansion(options.eps * float(self._inverse(np.array([self._interval[0]]))[0]))
-        half = project_out(self.null_modes, expansion.apply(self.laplacian, B))
-        return project_out(self.null_modes, expansion.apply(self.laplacian, half))
+        expansion = self._expansion(options.eps * self._largest_inverse)
+        half = project_out(self.modes, expansion.apply(self.laplacian, B))
+        return project_out(self.modes, expansion.apply(self.laplacian, half))
 
     @cached_property
     def laplacian(self) -> sparse.csr_array:
@@ -136,7 +136,7 @@ class SpectralRegularizer(GraphRegularizer):
     def _interval(self) -> tuple[float, float]:
         """An interval that holds the eigenvalues that matter: without 0 where r(0) = 0."""
         upper = self.system.norm_bound()
-        if not self.singular:
+        if self.mode_inverse > 0.0:
             return 0.0, upper
         lower = smallest_eigenvalue_bound(self.system, prepare(self.system, SolveOptions(solver="direct")))
         if not 0.0 < lower < np.inf:
@@ -145,6 +145,10 @@ class SpectralRegularizer(GraphRegularizer):
                 "graph. Give r a small value at 0 or use PowerRegularizer."
             )
         return lower, max(upper, 1.01 * lower)
+
+    @cached_property
+    def _largest_inverse(self) -> float:
+        return float(self._inverse(np.linspace(*self._interval, 257)).max())
 
     def _method(self, solver: str) -> str:
         check_choice("solver", solver, ("auto", "eigen", "chebyshev"), advice="These serve r(L).")

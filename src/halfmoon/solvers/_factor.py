@@ -26,4 +26,7 @@ def negative_pivots(factor: SuperLU) -> int:
     """
     if not np.array_equal(factor.perm_r, factor.perm_c):
         raise ArithmeticError("SuperLU left the diagonal for a pivot; its factors do not show the inertia.")
-    return int((factor.U.diagonal() < 0.0).sum())
+    pivots = factor.U.diagonal()
+    if np.abs(pivots).min() <= len(pivots) * np.finfo(float).eps * np.abs(pivots).max():
+        raise ArithmeticError("A pivot vanished to rounding: the matrix is singular, its inertia is not defined.")
+    return int((pivots < 0.0).sum())

@@ -39,12 +39,12 @@ def smallest_eigenvalue_bound(system: System, solver: Solver) -> float:
     True
     """
     n, M, scale, modes = system.n, system.M, system.scale, system.modes
+    if modes.shape[1] == n:
+        return np.inf
     if n <= DENSE_SIZE:
         R = M.toarray() / np.outer(scale, scale)
         eigenvalues = linalg.eigvalsh(R)
         known = modes.shape[1]
-        if known == n:
-            return np.inf
         return float(eigenvalues[known] - 10 * n * np.finfo(float).eps * eigenvalues[-1])
     estimate = _lanczos_estimate(system, solver)
     for share in SAFETY:

@@ -68,12 +68,6 @@ class System:
         """Return a bound on the 2-norm of |R|: the largest row sum of the similar matrix S^-2 |M|."""
         return float((np.asarray(abs(self.M).sum(axis=1)).ravel() / self.scale**2).max())
 
-    def mode_term(self, B: Matrix, power: int) -> Matrix:
-        """Return mode_value^-power V V' B, or 0 on singular modes (pseudo-inverse)."""
-        if self.mode_value == 0.0:
-            return np.zeros_like(B)
-        return self.mode_value**-power * (self.modes @ (self.modes.T @ B))
-
     def mode_columns(self, landmarks: NDArray[np.intp], power: int) -> Matrix:
         """Return mode_value^(-power / 2) V on the landmarks, without the components that hold none."""
         if self.mode_value == 0.0:
