@@ -3,7 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types suite clean
+DATA ?=
+BENCH_DATA := $(if $(DATA),--data $(DATA))
+
+.PHONY: demo test lint types suite bench clean
 
 demo: $(VENV)/.demo-installed
 	$(BIN)/python -m halfmoon.experiments.demo --out demo.png
@@ -11,8 +14,8 @@ demo: $(VENV)/.demo-installed
 test: lint types suite
 
 lint: $(VENV)/.test-installed
-	$(BIN)/ruff check src tests
-	$(BIN)/ruff format --check src tests
+	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/ruff format --check src tests benchmarks
 	$(BIN)/lint-imports
 
 types: $(VENV)/.test-installed
@@ -30,6 +33,13 @@ $(VENV)/.demo-installed: pyproject.toml | $(VENV)/bin/python
 
 $(VENV)/.test-installed: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --editable ".[test]"
+	touch $@
+
+bench: $(VENV)/.bench-installed
+	$(BIN)/python -m benchmarks.solvers $(BENCH_DATA)
+
+$(VENV)/.bench-installed: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --editable ".[bench]"
 	touch $@
 
 clean:

@@ -145,7 +145,7 @@ def restrict(
     solver : str, default="auto"
         "direct" (sparse factorisation), "eigen" (dense), "cg" or "approx_cholesky" (tiled conjugate
         gradients, in nearly-linear time); for functions of L "eigen" or "chebyshev". "auto": "direct" up to
-        n = 2,000, then "approx_cholesky".
+        n = 2,000, then the cheaper of "cg" and "approx_cholesky" by a pilot on one tile.
     n_jobs : int, default=None
         Threads; None means all cores. The result does not depend on it.
     max_memory : int, default=None

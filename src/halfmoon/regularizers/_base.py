@@ -129,9 +129,11 @@ class InversePower:
 
     def greens(self, landmarks: NDArray[np.intp], options: SolveOptions) -> Greens:
         """Return Q^+ on the landmarks by at most ceil(power / 2) chained solves (Theorems 4.2 and 4.4)."""
-        block = self.solver(options).landmark_block(landmarks, self.power, options)
+        solver = self.solver(options)
+        block = solver.landmark_block(landmarks, self.power, options)
         modes = self.system.mode_columns(landmarks, self.power)
-        return Greens(block.block, modes, block.bound, block.solver, block.n_iter, block.reason)
+        reason = "; ".join(part for part in (solver.reason, block.reason) if part)
+        return Greens(block.block, modes, block.bound, block.solver, block.n_iter, reason)
 
     def solve_off_modes(self, B: Matrix, options: SolveOptions) -> Matrix:
         """Return Q^+ B without its part along the modes, by `power` chained solves."""

@@ -37,6 +37,7 @@ class Solver(ABC):
     """
 
     name: ClassVar[str]
+    reason: str = ""  # why "auto" chose this solver
 
     @abstractmethod
     def __init__(self, system: System, options: SolveOptions) -> None:

@@ -64,7 +64,7 @@ class ConjugateGradientSolver(DenseChainSolver):
 
     def _behind(self, B: Matrix, X: Matrix, rtol: float) -> NDArray[np.intp]:
         residual = np.linalg.norm(B - self._matrix @ X, axis=0)
-        return np.flatnonzero(~(residual <= 2 * rtol * np.linalg.norm(B, axis=0)))
+        return np.flatnonzero(~(residual <= rtol * np.linalg.norm(B, axis=0)))
 
     def landmark_block(self, landmarks: NDArray[np.intp], power: int, options: SolveOptions) -> LandmarkBlock:
         """Return the block; tighter goals, float64 and a direct solver follow where the bound is not reached."""

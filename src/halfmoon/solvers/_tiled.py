@@ -160,12 +160,31 @@ class TiledSystem:
                 break  # a column no longer gets better: this precision cannot do more
         return TileResult(energy, norms[0], n_iter, lowest, bool(np.all(energy <= goals)))
 
+    def count_iterations(self, reduction: float, limit: int, seed: int) -> int:
+        """Return how many iterations a tile of random columns needs to reduce r' P^-1 r, at most `limit`."""
+        logs = np.empty((2, limit, WIDTH))
+        with self.workspace() as space:
+            noise = np.random.default_rng(seed).standard_normal((self.n, WIDTH))
+            space.b[:] = np.sqrt(self.op.mass)[:, None] * noise[self.vertex]
+            project_rhs(self.op, space.b)
+            space.r[:] = space.b
+            goal = reduction * energies(self.op, self.factor, space.r, space.q)
+            return int(
+                conjugate_gradients(self.op, self.factor, goal, space.r, space.d, space.p, space.q, logs[0], logs[1])
+            )
+
     def run_tiles(self, work: Callable[[int], int], tiles: int) -> int:
         """Run `work(tile)` for every tile on the threads; return the largest result. Ctrl-C stops between tiles."""
         stop = threading.Event()
 
         def guarded(tile: int) -> int:
-            return 0 if stop.is_set() else work(tile)
+            if stop.is_set():
+                return 0
+            try:
+                return work(tile)
+            except BaseException:
+                stop.set()
+                raise
 
         with ThreadPoolExecutor(self.threads) as pool:
             try:

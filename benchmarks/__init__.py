@@ -1,0 +1,1 @@
+"""Benchmarks: speed as ratios against peers, measured in one run."""
