@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,14 +12,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import linalg, sparse
 
+from halfmoon._validation import check_integer
 from halfmoon.exceptions import AccuracyWarning, DisconnectedGraphWarning
 from halfmoon.landmarks import check_landmarks
-from halfmoon.regularizers import MatrixRegularizer, Regularizer
+from halfmoon.regularizers import Greens, MatrixRegularizer, PowerRegularizer, Regularizer
 from halfmoon.solvers import SolveOptions
 from halfmoon.solvers._options import Progress
 from halfmoon.solvers._system import ROUNDOFF
 
-__all__ = ["Restriction", "compute_restriction", "interpolate", "restrict", "tell"]
+__all__ = ["Restriction", "compute_restriction", "interpolate", "restrict", "restrict_powers", "tell"]
 
 Matrix = NDArray[np.float64]
 
@@ -221,7 +223,59 @@ def compute_restriction(Q: Regularizer, S: NDArray[np.intp], options: SolveOptio
     >>> compute_restriction(Q, np.array([0]), SolveOptions()).greens.round(6)
     array([[0.4]])
     """
-    greens = Q.greens(S, options)
+    return _restriction(Q, S, Q.greens(S, options))
+
+
+def restrict_powers(
+    Q: PowerRegularizer,
+    landmarks: ArrayLike,
+    powers: Sequence[int],
+    *,
+    eps: float = 1e-6,
+    solver: str = "auto",
+    n_jobs: int | None = None,
+    max_memory: int | None = None,
+    progress: Progress | None = None,
+    random_state: int = 0,
+) -> dict[int, Restriction]:
+    """Restrict several powers of one R = L + ridge I from one chain of solves (Theorem 4.4).
+
+    Parameters
+    ----------
+    Q : PowerRegularizer
+        Gives the graph, the ridge and the kind of Laplacian; its own power does not matter.
+    landmarks : array-like of int
+        Distinct vertices.
+    powers : sequence of int
+        The p of R^p. The chain is as long as the largest needs, ceil(p / 2) solves.
+    eps, solver, n_jobs, max_memory, progress, random_state
+        As in `restrict`.
+
+    Returns
+    -------
+    dict
+        A `Restriction` for every power.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from halfmoon.graph import knn_graph
+    >>> from halfmoon.regularizers import PowerRegularizer
+    >>> from halfmoon.restriction import restrict_powers
+    >>> X = np.random.default_rng(7).normal(size=(200, 2))
+    >>> sorted(restrict_powers(PowerRegularizer(knn_graph(X, n_neighbors=8)), np.arange(20), [1, 2, 3, 4]))
+    [1, 2, 3, 4]
+    """
+    wanted = [check_integer("powers", p, low=1) for p in powers]
+    options = SolveOptions(eps, solver, n_jobs, max_memory, progress, random_state)
+    S = check_landmarks(landmarks, Q.n)
+    all_greens = Q.inverse.greens_of_powers(S, wanted, options)
+    found = {p: _restriction(Q, S, greens) for p, greens in zip(wanted, all_greens, strict=True)}
+    tell(Q, max(found.values(), key=lambda restriction: restriction.error_bound), eps)
+    return found
+
+
+def _restriction(Q: Regularizer, S: NDArray[np.intp], greens: Greens) -> Restriction:
     largest = float(np.abs(greens.smooth).max())
     bound = float(greens.bound) / largest if largest > 0.0 else 0.0
     return Restriction(

@@ -12,6 +12,7 @@ from halfmoon import restrict
 from halfmoon.exceptions import NotDiagonallyDominantError
 from halfmoon.graph import check_graph, knn_graph, laplacian
 from halfmoon.regularizers import MatrixRegularizer, PowerRegularizer
+from halfmoon.restriction import restrict_powers
 from halfmoon.solvers import SolveOptions, System, null_modes, prepare, solve_sdd
 from reference import n_components, spectral_pinv
 
@@ -123,6 +124,19 @@ def test_streamed_blocks_need_no_n_by_n_hat_arrays(rng, power):
     assert streamed.error_bound <= 1e-6
     largest = np.abs(stored.smooth).max()
     assert np.abs(stored.smooth - streamed.smooth).max() <= (stored.error_bound + streamed.error_bound) * largest
+
+
+@pytest.mark.parametrize("max_memory", [None, 1000])
+@pytest.mark.parametrize("solver", ["direct", *ITERATIVE])
+def test_all_powers_from_one_chain(rng, solver, max_memory):
+    W = knn_graph(rng.normal(size=(300, 2)), n_neighbors=9)
+    S = rng.permutation(300)[:25]
+    Q = PowerRegularizer(W, ridge=1e-2)
+    together = restrict_powers(Q, S, [1, 2, 3, 4], solver=solver, max_memory=max_memory)
+    for p, r in together.items():
+        exact = smooth_part(W, p, True, 1e-2)[np.ix_(S, S)]
+        assert r.error_bound <= 1e-6
+        assert np.abs(r.smooth - exact).max() <= (r.error_bound + 1e-11) * np.abs(exact).max()
 
 
 def test_progress_counts_columns(rng):

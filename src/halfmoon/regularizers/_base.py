@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -129,11 +130,19 @@ class InversePower:
 
     def greens(self, landmarks: NDArray[np.intp], options: SolveOptions) -> Greens:
         """Return Q^+ on the landmarks by at most ceil(power / 2) chained solves (Theorems 4.2 and 4.4)."""
+        return self.greens_of_powers(landmarks, [self.power], options)[0]
+
+    def greens_of_powers(
+        self, landmarks: NDArray[np.intp], powers: Sequence[int], options: SolveOptions
+    ) -> list[Greens]:
+        """Return (R^p)^+ on the landmarks for several p, from one chain."""
         solver = self.solver(options)
-        block = solver.landmark_block(landmarks, self.power, options)
-        modes = self.system.mode_columns(landmarks, self.power)
-        reason = "; ".join(part for part in (solver.reason, block.reason) if part)
-        return Greens(block.block, modes, block.bound, block.solver, block.n_iter, reason)
+        greens = []
+        for power, block in zip(powers, solver.landmark_blocks(landmarks, powers, options), strict=True):
+            modes = self.system.mode_columns(landmarks, power)
+            reason = "; ".join(part for part in (solver.reason, block.reason) if part)
+            greens.append(Greens(block.block, modes, block.bound, block.solver, block.n_iter, reason))
+        return greens
 
     def solve_off_modes(self, B: Matrix, options: SolveOptions) -> Matrix:
         """Return Q^+ B without its part along the modes, by `power` chained solves."""

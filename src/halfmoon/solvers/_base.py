@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -48,8 +49,10 @@ class Solver(ABC):
         """Return X with M X = B to |B - M X| <= rtol |B| a column, and the number of iterations."""
 
     @abstractmethod
-    def landmark_block(self, landmarks: NDArray[np.intp], power: int, options: SolveOptions) -> LandmarkBlock:
-        """Return the landmark block of R^-power off the modes, to options.eps where possible."""
+    def landmark_blocks(
+        self, landmarks: NDArray[np.intp], powers: Sequence[int], options: SolveOptions
+    ) -> list[LandmarkBlock]:
+        """Return the landmark blocks of R^-p off the modes, for every p, to options.eps where possible."""
 
 
 def solve_complement(system: System, solver: Solver, B: Matrix, rtol: float) -> tuple[Matrix, int]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -12,7 +14,7 @@ from scipy.sparse import csgraph
 from halfmoon.solvers._base import LandmarkBlock
 from halfmoon.solvers._dense_chain import DenseChainSolver
 from halfmoon.solvers._direct import DirectSolver
-from halfmoon.solvers._landmark_block import TiledLandmarkBlock
+from halfmoon.solvers._landmark_block import TiledLandmarkBlocks
 from halfmoon.solvers._nullspace import ROUNDING, excess, off_diagonal
 from halfmoon.solvers._options import SolveOptions
 from halfmoon.solvers._system import System
@@ -52,33 +54,44 @@ class ConjugateGradientSolver(DenseChainSolver):
         return self._tiled[dtype]
 
     def solve(self, B: Matrix, rtol: float) -> tuple[Matrix, int]:
-        """Return X with M X = B; columns that float32 leaves behind are solved again in float64."""
+        """Return X with M X = B; columns that float32 leaves behind go to float64, then to a direct solver."""
+        X, n_iter = np.zeros_like(B), 0
+        behind = np.arange(B.shape[1])
+        for dtype in PRECISIONS:
+            if behind.size:
+                X[:, behind], steps = self._solve_in(dtype, B[:, behind], rtol)
+                n_iter = max(n_iter, steps)
+                behind = self._behind(B, X, rtol)
+        if behind.size and self.system.n <= DIRECT_LIMIT:
+            X[:, behind], _ = DirectSolver(self.system, self.options).solve(B[:, behind], rtol)
+        return X, n_iter
+
+    def _solve_in(self, dtype: str, B: Matrix, rtol: float) -> tuple[Matrix, int]:
         n = self.system.n
-        right = np.concatenate([B, -B]) if self.signed else B
-        X, n_iter = self.tiled("float32").solve_columns(right, rtol)
-        behind = self._behind(right, X, rtol)
-        if behind.size:
-            X[:, behind], more = self.tiled("float64").solve_columns(right[:, behind], rtol)
-            n_iter = max(n_iter, more)
+        X, n_iter = self.tiled(dtype).solve_columns(np.concatenate([B, -B]) if self.signed else B, rtol)
         return ((X[:n] - X[n:]) / 2 if self.signed else X), n_iter
 
     def _behind(self, B: Matrix, X: Matrix, rtol: float) -> NDArray[np.intp]:
-        residual = np.linalg.norm(B - self._matrix @ X, axis=0)
+        residual = np.linalg.norm(B - self.system.M @ X, axis=0)
         return np.flatnonzero(~(residual <= rtol * np.linalg.norm(B, axis=0)))
 
-    def landmark_block(self, landmarks: NDArray[np.intp], power: int, options: SolveOptions) -> LandmarkBlock:
-        """Return the block; tighter goals, float64 and a direct solver follow where the bound is not reached."""
+    def landmark_blocks(
+        self, landmarks: NDArray[np.intp], powers: Sequence[int], options: SolveOptions
+    ) -> list[LandmarkBlock]:
+        """Return the blocks; tighter goals, float64 and a direct solver follow where a bound is not reached."""
         if self.signed:
-            return super().landmark_block(landmarks, power, options)
+            return super().landmark_blocks(landmarks, powers, options)
         for dtype in PRECISIONS:
-            block = TiledLandmarkBlock(self.tiled(dtype), self.system.floor, landmarks, power, options).run()
-            if block.bound <= options.eps * float(np.abs(block.block).max()):
-                return LandmarkBlock(block.block, block.bound, block.n_iter, self.name, f"{dtype}, {block.reason}")
-        if self.system.n <= DIRECT_LIMIT:
-            exact = DirectSolver(self.system, options).landmark_block(landmarks, power, options)
-            reason = f"{self.name} reached {block.bound:.1e} only"
-            return LandmarkBlock(exact.block, exact.bound, block.n_iter, exact.solver, reason)
-        return LandmarkBlock(block.block, block.bound, block.n_iter, self.name, "float64, accuracy not reached")
+            blocks = TiledLandmarkBlocks(self.tiled(dtype), self.system.floor, landmarks, powers, options).run()
+            blocks = [replace(block, solver=self.name, reason=f"{dtype}, {block.reason}") for block in blocks]
+            missed = [block for block in blocks if block.bound > options.eps * float(np.abs(block.block).max())]
+            if not missed:
+                return blocks
+        if self.system.n > DIRECT_LIMIT:
+            return [replace(block, reason=f"{block.reason}, accuracy not reached") for block in blocks]
+        exact = DirectSolver(self.system, options).landmark_blocks(landmarks, powers, options)
+        reason = f"{self.name} reached {max(block.bound for block in missed):.1e} only"
+        return [replace(block, n_iter=blocks[0].n_iter, reason=reason) for block in exact]
 
 
 class ApproximateCholeskySolver(ConjugateGradientSolver):

@@ -9,7 +9,9 @@ factor, and so does the bound on the smallest eigenvalue of R that p >= 2 needs 
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -25,7 +27,7 @@ from halfmoon.solvers._options import SolveOptions
 from halfmoon.solvers._system import ROUNDOFF
 from halfmoon.solvers._tiled import TiledSystem, Workspace
 
-__all__ = ["TiledLandmarkBlock"]
+__all__ = ["TiledLandmarkBlocks"]
 
 Matrix = NDArray[np.float64]
 
@@ -35,6 +37,7 @@ INVERSE_ITERATIONS = 3  # of the random columns, for the smallest eigenvalue of 
 SAFETY = 0.8  # Ritz values approach the spectrum from inside
 ROUNDS = 3  # tightenings of the goals
 FLOAT32_ROUNDOFF = float(np.finfo(np.float32).eps)
+TINY = float(np.finfo(float).tiny)
 
 
 @dataclass(frozen=True)
@@ -60,8 +63,8 @@ class _Level:
 
 
 @dataclass
-class TiledLandmarkBlock:
-    """One landmark block of R^-power off the modes.
+class TiledLandmarkBlocks:
+    """The landmark blocks of R^-p off the modes, for several p, from one chain.
 
     Parameters
     ----------
@@ -69,43 +72,62 @@ class TiledLandmarkBlock:
         The system, set up.
     ridge : float
         Lower bound on the spectrum of R that is known beforehand; may be 0.
-    landmarks, power, options
+    landmarks, powers, options
         What is wanted.
     """
 
     tiled: TiledSystem
     ridge: float
     landmarks: NDArray[np.intp]
-    power: int
+    powers: Sequence[int]
     options: SolveOptions
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def __post_init__(self) -> None:
         self.S = self.tiled.position[self.landmarks]
-        self.odd = self.power % 2 == 1
-        halves = self.power // 2
-        needed = len(self.S) * self.tiled.n * (8 if self.power < 3 or not self.odd else 20)
+        top = max(self.powers)
+        self.depth = -(-top // 2)
+        self.single = list(self.powers) == [1]  # then float32 columns suffice
+        columns = [8 * self._keeps_Y(j) + 4 * self._keeps_rho(j) for j in range(1, self.depth + 1)]
+        needed = self.tiled.n * len(self.S) * (8 if self.single else sum(columns))
         self.stored = needed <= self.options.memory
-        self.depth = halves + self.odd if self.stored else self.power
+        if not self.stored:
+            self.depth = top
 
-    def run(self) -> LandmarkBlock:
-        """Solve to the goals, verify, and tighten them if the bound is not there yet."""
+    def _keeps_Y(self, j: int) -> bool:
+        """Y_j enters the blocks of p = 2j - 1, 2j and 2j + 1."""
+        return any(p in self.powers for p in (2 * j - 1, 2 * j, 2 * j + 1))
+
+    def _keeps_rho(self, j: int) -> bool:
+        """rho_j enters the block of p = 2j - 1."""
+        return 2 * j - 1 in self.powers
+
+    def run(self) -> list[LandmarkBlock]:
+        """Solve to the goals, verify, and tighten them if a bound is not there yet."""
         pilot = self._pilot()
         tighten = 1.0
         for _ in range(ROUNDS):
-            levels, n_iter, reached = self._solve(self._goals(pilot, tighten))
-            block = self._block(levels)
-            bound, wanted = self._bound(levels, pilot, block), self.options.eps * float(np.abs(block).max())
-            if bound <= wanted or not reached:
+            goals = [
+                min(levels) for levels in zip_longest(*(self._goals(pilot, p) for p in self.powers), fillvalue=np.inf)
+            ]
+            levels, n_iter, reached = self._solve([max(tighten * goal, TINY) for goal in goals])
+            blocks = [self._block(levels, p) for p in self.powers]
+            bounds = [self._bound(levels, pilot, block, p) for block, p in zip(blocks, self.powers, strict=True)]
+            shares = [
+                bound / max(self.options.eps * float(np.abs(block).max()), TINY)
+                for block, bound in zip(blocks, bounds, strict=True)
+            ]
+            if max(shares) <= 1.0 or not reached:
                 break
-            tighten *= (0.5 * wanted / bound) ** 2
-        return LandmarkBlock(block, bound, n_iter, "", "stored" if self.stored else "streamed")
+            tighten *= (0.5 / max(shares)) ** 2
+        how = "stored" if self.stored else "streamed"
+        return [LandmarkBlock(block, bound, n_iter, "", how) for block, bound in zip(blocks, bounds, strict=True)]
 
     def _pilot(self) -> _Pilot:
         """Run the chain of a few landmarks and of random columns to a moderate accuracy."""
         tiled, few = self.tiled, self.S[:PILOT_LANDMARKS]
         random = slice(len(few), WIDTH)
-        depth = max(self.depth, INVERSE_ITERATIONS if self.power > 1 or not self.stored else 1)
+        depth = max(self.depth, 1 if self.single else INVERSE_ITERATIONS)
         norms, theta, entry, last = [], np.inf, 0.0, np.zeros((0, 0))
         with tiled.workspace() as space:
             self._pilot_rhs(space, few)
@@ -133,25 +155,20 @@ class TiledLandmarkBlock:
         space.r[:] = space.b
         return energies(self.tiled.op, self.tiled.factor, space.r, space.q)
 
-    def _goals(self, pilot: _Pilot, tighten: float) -> list[float]:
-        """Return the r' P^-1 r to reach on every level."""
-        eps, a, lam = self.options.eps, self.power // 2, pilot.floor
-        tiny = np.finfo(float).tiny
+    def _goals(self, pilot: _Pilot, power: int) -> list[float]:
+        """Return the r' P^-1 r that the block of one power needs on every level."""
+        eps, theta, lam, norms = self.options.eps, pilot.theta, pilot.floor, pilot.norms
+        a, odd = power // 2, power % 2
         if not self.stored:
-            if self.power == 1:  # |e_i' R^-1 rho_j| <= sqrt(A_ii E_j)
-                return [max(0.5 * tighten * pilot.theta * eps**2 * pilot.entry, tiny)]
-            scale = pilot.norms[a - 1] * pilot.norms[a - 1 + self.odd]
-            allowed = [0.5 * eps * scale * lam ** (self.power - j) / self.power for j in range(1, self.power + 1)]
-            return [max(tighten * pilot.theta * lam * error**2, tiny) for error in allowed]
-        goals: list[float] = []
-        if a:
-            partner = pilot.norms[a] if self.odd else pilot.norms[a - 1]
-            error = 0.35 * eps * pilot.norms[a - 1] ** 2 / partner if not self.odd else 0.2 * eps * pilot.norms[a - 1]
-            goals = [pilot.theta * lam * (error * lam ** (a - j) / a) ** 2 for j in range(1, a + 1)]
-        if self.odd:
-            entry = pilot.entry if a == 0 else pilot.norms[a - 1] * pilot.norms[a]
-            goals.append(0.7 * pilot.theta * eps * entry)
-        return [max(tighten * goal, tiny) for goal in goals]
+            if power == 1:  # |e_i' R^-1 rho_j| <= sqrt(A_ii E_j)
+                return [0.5 * theta * eps**2 * pilot.entry]
+            scale = 0.5 * eps * (norms[a - 1] * norms[a - 1 + odd] if a else pilot.entry)
+            return [theta * lam * (scale * lam ** (power - j) / power) ** 2 for j in range(1, power + 1)]
+        error = (0.2 if odd else 0.35) * eps * norms[a - 1]  # of Y_a, first order
+        goals = [theta * lam * (error * lam ** (a - j) / a) ** 2 for j in range(1, a + 1)]
+        if odd:  # of Y_{a+1}, second order
+            goals.append(0.7 * theta * eps * (norms[a - 1] * norms[a] if a else pilot.entry))
+        return goals
 
     def _solve(self, goals: list[float]) -> tuple[list[_Level], int, bool]:
         """Run the chain of every tile; return the levels, the largest iteration count and whether all arrived."""
@@ -184,15 +201,12 @@ class TiledLandmarkBlock:
 
     def _empty_level(self, j: int, n: int, m: int) -> _Level:
         level = _Level(np.empty(m), np.empty(m), np.empty(m))
-        last = j == self.depth
         if not self.stored:
-            level.rows = np.empty((m, m)) if last else None
+            level.rows = np.empty((m, m)) if j in self.powers else None
             return level
-        if last and self.odd:
-            level.rho = np.empty((n, m), np.float32)
-            level.rows = np.empty((m, m))
-        if last or (self.odd and j == self.depth - 1):
-            level.Y = np.empty((n, m), np.float32 if self.power == 1 else np.float64)
+        level.rows = np.empty((m, m)) if j == 1 and 1 in self.powers else None
+        level.rho = np.empty((n, m), np.float32) if self._keeps_rho(j) else None
+        level.Y = np.empty((n, m), np.float32 if self.single else np.float64) if self._keeps_Y(j) else None
         return level
 
     def _record(self, level: _Level, space: Workspace, result: Any, part: slice, columns: int) -> None:
@@ -207,36 +221,38 @@ class TiledLandmarkBlock:
         if level.rho is not None:
             copy_columns(op, -1, space.r, part.start, columns, level.rho)
 
-    def _block(self, levels: list[_Level]) -> Matrix:
-        gram, last = self.tiled.gram, levels[-1]
+    def _block(self, levels: list[_Level], power: int) -> Matrix:
+        gram, a = self.tiled.gram, power // 2
         if not self.stored:
-            A = last.rows
-        elif not self.odd:
-            A = gram(last.Y, last.Y)
+            A = levels[power - 1].rows
+        elif power % 2 == 0:
+            A = gram(levels[a - 1].Y, levels[a - 1].Y)
         else:
-            first = last.rows if self.power == 1 else gram(levels[-2].Y, last.Y)
-            A = first + gram(last.Y, last.rho)
+            last = levels[a]
+            A = (gram(levels[a - 1].Y, last.Y) if a else last.rows) + gram(last.Y, last.rho)
         return (A + A.T) / 2
 
-    def _bound(self, levels: list[_Level], pilot: _Pilot, block: Matrix) -> float:
-        """Return the verified bound on the entries of the block."""
+    def _bound(self, levels: list[_Level], pilot: _Pilot, block: Matrix, power: int) -> float:
+        """Return the verified bound on the entries of a block."""
         # Energies were summed in the working precision: 1 % covers it.
-        bounds = [1.01 * level.energy / pilot.theta for level in levels]
-        n, last, lam = self.tiled.n, levels[-1], pilot.floor
-        rounding = n * ROUNDOFF * largest(last.norms, last.norms)
-        if not self.stored and self.power == 1:
+        energy = [1.01 * level.energy / pilot.theta for level in levels]
+        n, a, lam = self.tiled.n, power // 2, pilot.floor
+        rounding = 4 * ROUNDOFF * float(np.abs(block).max())
+        if not self.stored and power == 1:
             diagonal = np.sqrt(np.abs(np.diagonal(block)).max())
-            return float(diagonal * np.sqrt(bounds[0].max()) + bounds[0].max()) + 4 * ROUNDOFF * diagonal**2
+            return float(diagonal * np.sqrt(energy[0].max()) + energy[0].max()) + rounding
         if not self.stored:
-            return float(error_norms(bounds, lam).max()) + 4 * ROUNDOFF * float(last.norms.max())
-        if not self.odd:
-            return even_bound(error_norms(bounds, lam), last.norms) + rounding
-        errors = error_norms(bounds[:-1], lam)
-        stored_in = FLOAT32_ROUNDOFF if self.power == 1 else ROUNDOFF
-        products = (2 * stored_in + FLOAT32_ROUNDOFF + n * ROUNDOFF) * largest(last.norms, last.rho_norms)
-        if self.power > 1:
-            products += n * ROUNDOFF * largest(levels[-2].norms, last.norms)
-        return odd_bound(errors, last.norms, bounds[-1], lam) + products + 4 * ROUNDOFF * float(np.abs(block).max())
+            return float(error_norms(energy[:power], lam).max()) + 4 * ROUNDOFF * float(levels[power - 1].norms.max())
+        errors = error_norms(energy[:a], lam)
+        if power % 2 == 0:
+            y = levels[a - 1].norms
+            return even_bound(errors, y) + n * ROUNDOFF * largest(y, y)
+        last = levels[a]
+        kept_in = FLOAT32_ROUNDOFF if self.single else ROUNDOFF
+        rounding += (kept_in + FLOAT32_ROUNDOFF + n * ROUNDOFF) * largest(last.norms, last.rho_norms)
+        if a:
+            rounding += n * ROUNDOFF * largest(levels[a - 1].norms, last.norms)
+        return odd_bound(errors, last.norms, energy[a], lam) + rounding
 
 
 def _smallest_rayleigh_ritz(Y_before: Matrix, Y: Matrix) -> float:
