@@ -40,6 +40,13 @@ class ConjugateGradientSolver(DenseChainSolver):
         self._matrix, self._modes = _double_cover(system) if self.signed else (system.M, _modes(system))
         self._tiled: dict[str, TiledSystem] = {}
 
+    @classmethod
+    def sharing(cls, other: ConjugateGradientSolver) -> ConjugateGradientSolver:
+        """Return the plain solver of a system that the preconditioned one has been set up for."""
+        solver = cls(other.system, other.options)
+        solver._tiled["float32"] = other.tiled("float32").unpreconditioned()
+        return solver
+
     def tiled(self, dtype: str) -> TiledSystem:
         """Return the system in the given working precision, set up at the first call."""
         if dtype not in self._tiled:

@@ -116,10 +116,11 @@ def choose(system: System, options: SolveOptions) -> Solver:
         solver: Solver = DirectSolver(system, options)
         solver.reason = f"n = {system.n} <= {DIRECT_SIZE}"
         return solver
-    factored, plain = ApproximateCholeskySolver(system, options), ConjugateGradientSolver(system, options)
+    factored = ApproximateCholeskySolver(system, options)
     if factored.signed:
         factored.reason = "positive off-diagonals"
         return factored
+    plain = ConjugateGradientSolver.sharing(factored)
     with_factor, without = factored.tiled("float32"), plain.tiled("float32")
     steps = with_factor.count_iterations(PILOT_REDUCTION, PILOT_LIMIT, options.seed)
     affordable = int(steps * with_factor.work / without.work) + 1

@@ -7,6 +7,7 @@ Tiles are cut by column number, never by thread, so the result does not depend o
 
 from __future__ import annotations
 
+import copy
 import queue
 import threading
 from collections.abc import Callable, Iterator
@@ -123,6 +124,12 @@ class TiledSystem:
         """Memory traffic of one iteration, in vector passes times n: what choices between methods count."""
         touched = self.op.ind.size + 9 * self.n
         return touched if self.factor is None else touched + self.factor.lower.size + self.factor.upper.size
+
+    def unpreconditioned(self) -> TiledSystem:
+        """Return the same system with Jacobi in place of the factor; numbering and workspaces are shared."""
+        twin = copy.copy(self)
+        twin.factor, twin.preconditioned = None, False
+        return twin
 
     @contextmanager
     def workspace(self) -> Iterator[Workspace]:
