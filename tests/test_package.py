@@ -46,12 +46,22 @@ def test_every_public_name_is_documented_with_an_example(module):
         assert abstract or ">>>" in thing.__doc__, f"{name} has no example"
 
 
+def test_unknown_names_and_dir():
+    import halfmoon
+
+    assert set(halfmoon.__all__) <= set(dir(halfmoon))
+    with pytest.raises(AttributeError, match="has no attribute 'svm'"):
+        halfmoon.svm  # noqa: B018
+
+
 def test_import_is_silent():
     """Importing compiles nothing, prints nothing and loads no plotting library."""
     code = (
-        "import sys, halfmoon; "
+        "import sys, halfmoon; assert 'numba' not in sys.modules and 'sklearn' not in sys.modules; "
+        "from halfmoon import DataDependentKernel; "
         "assert 'matplotlib' not in sys.modules and 'networkx' not in sys.modules; "
-        "from halfmoon.graph._kernels import expand_copies; assert not expand_copies.signatures"
+        "from halfmoon.graph._kernels import expand_copies; assert not expand_copies.signatures; "
+        "from halfmoon.solvers._kernels.cg import conjugate_gradients; assert not conjugate_gradients.signatures"
     )
     result = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout == result.stderr == ""

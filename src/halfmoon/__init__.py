@@ -1,8 +1,31 @@
 """Data-dependent kernels in nearly-linear time: kernels that know your unlabelled data."""
 
-from halfmoon.kernels import DataDependentKernel
-from halfmoon.landmarks import select_landmarks
-from halfmoon.restriction import restrict
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from halfmoon.kernels import DataDependentKernel
+    from halfmoon.landmarks import select_landmarks
+    from halfmoon.restriction import restrict
 
 __all__ = ["DataDependentKernel", "restrict", "select_landmarks"]
 __version__ = "0.1.0"
+
+# Names are loaded when they are first asked for (PEP 562): scikit-learn and numba take seconds to import.
+_HOMES = {
+    "DataDependentKernel": "halfmoon.kernels",
+    "restrict": "halfmoon.restriction",
+    "select_landmarks": "halfmoon.landmarks",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'halfmoon' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]
