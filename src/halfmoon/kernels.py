@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import linalg, sparse
 from sklearn.base import BaseEstimator
-from sklearn.gaussian_process.kernels import Kernel as GPKernel
 from sklearn.utils.validation import check_is_fitted, check_memory
 
 from halfmoon._base_kernels import BaseKernel
 from halfmoon._extensions import Extension, GraphExtension, KernelExtension
+from halfmoon._gp import DataDependentGPKernel
 from halfmoon._validation import (
     check_choice,
     check_features,
@@ -36,7 +36,7 @@ from halfmoon.regularizers import (
 from halfmoon.restriction import compute_restriction, interpolate, tell
 from halfmoon.solvers import SolveOptions
 
-__all__ = ["DataDependentGPKernel", "DataDependentKernel"]
+__all__ = ["DataDependentKernel"]
 
 METHODS = ("efficient", "full", "budget")
 EXTENSIONS = ("graph", "kernel")
@@ -465,48 +465,6 @@ class DataDependentKernel(BaseEstimator):
             f"{text}\n  fitted: n={self.n_samples_fit_}, landmarks={len(r.landmarks)}, "
             f"components={r.n_components}, solver={r.solver!r}, error bound={r.error_bound:.1e}"
         )
-
-
-class DataDependentGPKernel(GPKernel):
-    """A fitted `DataDependentKernel` as a Gaussian-process kernel without hyper-parameters.
-
-    Parameters
-    ----------
-    kernel : DataDependentKernel
-        A fitted kernel. To tune it, fit another one.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from halfmoon import DataDependentKernel
-    >>> X = np.random.default_rng(2).normal(size=(50, 2))
-    >>> kernel = DataDependentKernel(n_neighbors=10, n_landmarks=10, random_state=0).fit(X)
-    >>> kernel.as_gp_kernel()(X[:3]).shape
-    (3, 3)
-    """
-
-    def __init__(self, kernel: DataDependentKernel) -> None:
-        self.kernel = kernel
-
-    def __call__(self, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any:
-        """Return the kernel matrix, and an empty gradient on request."""
-        K = self.kernel(X, Y)
-        return (K, np.empty((*K.shape, 0))) if eval_gradient else K
-
-    def diag(self, X: Any) -> NDArray[np.float64]:
-        """Return K(x, x)."""
-        return self.kernel.diag(X)
-
-    def is_stationary(self) -> bool:
-        """Return False: the kernel depends on where the data are."""
-        return False
-
-    def __sklearn_clone__(self) -> Self:
-        """Return itself: there is nothing to train."""
-        return self
-
-    def __repr__(self) -> str:
-        return f"DataDependentGPKernel({self.kernel!r})"
 
 
 def _fitted_names(estimator: BaseEstimator) -> list[str]:
