@@ -131,6 +131,7 @@ def restrict(
     max_memory: int | None = None,
     progress: Progress | None = None,
     random_state: int = 0,
+    verbose: bool = False,
 ) -> Restriction:
     """Return Q^+ on the landmarks, the Green's function of Q_hat, to a verified accuracy (eq. 7).
 
@@ -157,6 +158,8 @@ def restrict(
         Called as ``progress(columns_done, columns, residual_energy)`` by the iterative solvers.
     random_state : int, default=0
         Seed of the sampled preconditioner.
+    verbose : bool, default=False
+        Print which solver ran, why, and what it reached.
 
     Returns
     -------
@@ -185,6 +188,8 @@ def restrict(
     if not isinstance(Q, Regularizer):
         Q = MatrixRegularizer(Q)
     restriction = compute_restriction(Q, check_landmarks(landmarks, Q.n), options)
+    if verbose:
+        print(f"{restriction!r}: {restriction.reason}")
     tell(Q, restriction, eps)
     return restriction
 

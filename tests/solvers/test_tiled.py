@@ -76,6 +76,33 @@ def test_the_bound_is_reached_and_never_violated(adversary, rng, power, ridge, n
     assert np.abs(r.smooth - smooth).max() <= (r.error_bound + oracle) * np.abs(smooth).max()
 
 
+def _hub_of_degree_10_000(rng):
+    n = 10_001
+    ring = np.arange(1, n)
+    rows = np.concatenate([np.zeros(n - 1, dtype=int), ring])
+    columns = np.concatenate([ring, np.roll(ring, 1)])
+    W = sparse.coo_array((rng.uniform(0.5, 2.0, size=len(rows)), (rows, columns)), shape=(n, n)).tocsr()
+    return check_graph(W + W.T)
+
+
+def _thousands_of_components(rng):
+    return check_graph(sparse.block_diag([np.ones((m, m)) - np.eye(m) for m in rng.integers(1, 6, 3000)], format="csr"))
+
+
+@pytest.mark.parametrize("solver", ITERATIVE)
+@pytest.mark.parametrize("make", [_hub_of_degree_10_000, _thousands_of_components])
+def test_large_adversaries_against_the_direct_solver(rng, make, solver):
+    W = make(rng)
+    S = rng.permutation(W.shape[0])[:30]
+    for power, ridge in ((1, 1e-3), (2, 1e-2), (1, 0.0)):
+        Q = PowerRegularizer(W, power=power, ridge=ridge)
+        ours, exact = restrict(Q, S, solver=solver), restrict(Q, S, solver="direct")
+        assert ours.solver == solver
+        assert ours.error_bound <= 1e-6
+        allowed = (ours.error_bound + exact.error_bound) * np.abs(exact.smooth).max()
+        assert np.abs(ours.smooth - exact.smooth).max() <= allowed
+
+
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(20, 120), power=st.integers(1, 4), log_ridge=st.floats(-6, 0))
 def test_symmetric_semidefinite_and_certified(seed, n, power, log_ridge):
@@ -201,13 +228,15 @@ def test_iterative_solvers_refuse_what_is_not_dominant():
         restrict(MatrixRegularizer(Q), [0], solver="cg")
 
 
-def test_auto_takes_the_solver_that_fits(rng):
+def test_auto_takes_the_solver_that_fits(rng, capsys):
     small = laplacian(knn_graph(rng.normal(size=(100, 2))))
     assert prepare(System.of_matrix(small, null_modes(small))).name == "direct"
     W = knn_graph(rng.normal(size=(2500, 2)), n_neighbors=8)
     r = restrict(PowerRegularizer(W, power=1, ridge=1e-6), np.arange(20))
     assert r.solver == "approx_cholesky"
     assert "iterations" in r.reason
+    restrict(PowerRegularizer(W, power=1, ridge=1e-6), np.arange(20), verbose=True)
+    assert "pilot" in capsys.readouterr().out
     well_conditioned = restrict(PowerRegularizer(W, power=1, ridge=10.0), np.arange(20))
     assert well_conditioned.solver == "cg"
 
