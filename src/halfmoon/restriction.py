@@ -168,6 +168,10 @@ def restrict(
 
     Notes
     -----
+    The bound divides true residuals by a lower bound on a spectrum. For "direct" that is the ridge, or proven by the
+    inertia of one more factorisation. For "cg" and "approx_cholesky" it is 0.8 times a Ritz value of random
+    columns: a safeguard, not a proof. For "chebyshev" the deviation is sampled on a fine grid.
+
     On a disconnected graph Q^+ is block diagonal: a component without landmark has no influence on the
     kernel. One `DisconnectedGraphWarning` names the counts.
 
