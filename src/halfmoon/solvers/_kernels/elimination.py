@@ -47,21 +47,19 @@ def bucket_of(degree):
 
 
 @njit
-def enqueue(v, bucket, head, tail, before, after, place):
+def enqueue(v, bucket, head, before, after, place):
     # IN v, bucket  INOUT the queue
-    """Append v to its bucket (first in, first out: neighbours in the numbering stay neighbours in the order)."""
+    """Put v in front of its bucket (last in, first out: the next vertex lies near the last one, in cache)."""
     place[v] = bucket
-    before[v] = tail[bucket]
-    after[v] = NONE
-    if tail[bucket] == NONE:
-        head[bucket] = v
-    else:
-        after[tail[bucket]] = v
-    tail[bucket] = v
+    before[v] = NONE
+    after[v] = head[bucket]
+    if head[bucket] != NONE:
+        before[head[bucket]] = v
+    head[bucket] = v
 
 
 @njit
-def dequeue(v, head, tail, before, after, place):
+def dequeue(v, head, before, after, place):
     # IN v  INOUT the queue
     """Take v out of its bucket."""
     bucket = place[v]
@@ -69,9 +67,7 @@ def dequeue(v, head, tail, before, after, place):
         head[bucket] = after[v]
     else:
         after[before[v]] = after[v]
-    if after[v] == NONE:
-        tail[bucket] = before[v]
-    else:
+    if after[v] != NONE:
         before[after[v]] = before[v]
     place[v] = NONE
 
@@ -184,12 +180,12 @@ def factorise(ptr, ind, weight, excess, pinned, seed):
     )
     build_lists(ptr, ind, weight, first, following, target, size)
     ground = excess.copy()
-    head, tail = np.full(LINEAR_BUCKETS + 32, NONE, np.int32), np.full(LINEAR_BUCKETS + 32, NONE, np.int32)
+    head = np.full(LINEAR_BUCKETS + 32, NONE, np.int32)
     before, after, place = np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.int32)
     degree = np.empty(n, np.int32)
-    for v in range(n):
+    for v in range(n - 1, -1, -1):
         degree[v] = ptr[v + 1] - ptr[v]
-        enqueue(v, bucket_of(degree[v]), head, tail, before, after, place)
+        enqueue(v, bucket_of(degree[v]), head, before, after, place)
     slot = np.full(n, NONE, np.int32)
     edge, edge_w, suffix = np.empty(half + 1, np.int32), np.empty(half + 1), np.empty(half + 2)
     neighbour = np.empty(half + 1, np.int32)
@@ -201,7 +197,7 @@ def factorise(ptr, ind, weight, excess, pinned, seed):
         while head[bucket] == NONE:
             bucket += 1
         v = head[bucket]
-        dequeue(v, head, tail, before, after, place)
+        dequeue(v, head, before, after, place)
         count = collect(v, first, following, target, size, place, slot, degree, edge, edge_w)
         sort_by_weight(count, edge, edge_w)
         pivot = ground[v]
@@ -225,7 +221,7 @@ def factorise(ptr, ind, weight, excess, pinned, seed):
             u = neighbour[t]
             place_of_u = bucket_of(degree[u])
             if place_of_u != place[u]:
-                dequeue(u, head, tail, before, after, place)
-                enqueue(u, place_of_u, head, tail, before, after, place)
+                dequeue(u, head, before, after, place)
+                enqueue(u, place_of_u, head, before, after, place)
                 bucket = min(bucket, place_of_u)
     return order, start, row[:used].copy(), value[:used].copy(), inverse
