@@ -7,8 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-import joblib
-
+from halfmoon._parallel import thread_count
 from halfmoon._validation import check_integer, check_real
 
 __all__ = ["Progress", "SolveOptions"]
@@ -46,15 +45,14 @@ class SolveOptions:
 
     def __post_init__(self) -> None:
         check_real("eps", self.eps, strict=True)
-        if self.n_jobs is not None and self.n_jobs != -1:
-            check_integer("n_jobs", self.n_jobs, low=1, advice="None or -1 means all cores.")
+        thread_count(self.n_jobs)
         if self.max_memory is not None:
             check_integer("max_memory", self.max_memory, low=1, advice="It counts bytes.")
 
     @property
     def threads(self) -> int:
         """Number of threads to use."""
-        return int(joblib.cpu_count()) if self.n_jobs in (None, -1) else int(self.n_jobs or 1)
+        return thread_count(self.n_jobs)
 
     @property
     def memory(self) -> int:

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import copy
 import queue
-import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -20,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
 from scipy.sparse.csgraph import reverse_cuthill_mckee
-from threadpoolctl import threadpool_limits
 
+from halfmoon._parallel import ordered_map
 from halfmoon.solvers._approx_cholesky import approximate_cholesky
 from halfmoon.solvers._kernels.cg import Factor, conjugate_gradients, energies
 from halfmoon.solvers._kernels.lanes import WIDTH
@@ -180,26 +178,6 @@ class TiledSystem:
                 conjugate_gradients(self.op, self.factor, goal, space.r, space.d, space.p, space.q, logs[0], logs[1])
             )
 
-    def run_tiles(self, work: Callable[[int], int], tiles: int) -> int:
-        """Run `work(tile)` for every tile on the threads; return the largest result. Ctrl-C stops between tiles."""
-        stop = threading.Event()
-
-        def guarded(tile: int) -> int:
-            if stop.is_set():
-                return 0
-            try:
-                return work(tile)
-            except BaseException:
-                stop.set()
-                raise
-
-        with ThreadPoolExecutor(self.threads) as pool:
-            try:
-                return max(pool.map(guarded, range(tiles)))
-            except BaseException:
-                stop.set()
-                raise
-
     def solve_columns(self, B: Matrix, rtol: float) -> tuple[Matrix, int]:
         """Return X with M X = B, each column to |r| <= rtol |b| in the norm of R; rows of X in the user's order."""
         columns = B.shape[1]
@@ -215,7 +193,7 @@ class TiledSystem:
                 X[self.vertex, part] = space.x[:, : part.stop - part.start]
                 return result.n_iter
 
-        return X, self.run_tiles(work, -(-columns // WIDTH))
+        return X, max(ordered_map(work, range(-(-columns // WIDTH)), self.threads))
 
     def _solve_to_residual(self, space: Workspace, rtol: float) -> TileResult:
         """Lower the energy goal until the residual norms are there; r' P^-1 r stands in for |r|^2 at first."""
@@ -240,9 +218,8 @@ class TiledSystem:
             return X[rows].T.astype(np.float64, copy=False) @ Y[rows].astype(np.float64, copy=False)
 
         total = np.zeros((X.shape[1], Y.shape[1]))
-        with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(self.threads) as pool:
-            for part in pool.map(panel, range(0, self.n, PANEL)):
-                total += part
+        for part in ordered_map(panel, range(0, self.n, PANEL), self.threads):
+            total += part
         return total
 
 
