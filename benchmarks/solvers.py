@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import resource
 import time
 from collections.abc import Callable, Iterator
@@ -20,11 +18,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, cg, splu
 from sklearn.datasets import make_swiss_roll
 
+from benchmarks._machine import machine
 from halfmoon import restrict
 from halfmoon.graph import connected_components, knn_graph
 from halfmoon.regularizers import PowerRegularizer
@@ -240,21 +238,10 @@ def powers(W: sparse.csr_array, n_hat: int) -> list[str]:
     return lines
 
 
-def machine() -> str:
-    """Describe where the numbers come from."""
-    cpu = platform.processor() or platform.machine()
-    for line in Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []:
-        if line.startswith("model name"):
-            cpu = line.split(":")[1].strip()
-            break
-    versions = f"Python {platform.python_version()}, numpy {np.__version__}, scipy {scipy.__version__}"
-    return f"{cpu}, {os.cpu_count()} cores, {versions}"
-
-
 def markdown(rows: list[Row], power_lines: list[str]) -> str:
     """Return the tables."""
     lines = [
-        f"Machine: {machine()}.",
+        f"Machine: {machine('numpy', 'scipy', 'numba', 'pyamg', 'cholespy')}.",
         "",
         "| case | n | k | n_hat | solver | set-up s | solve s | time / halfmoon | error | iterations | note |",
         "|---|---|---|---|---|---|---|---|---|---|---|",

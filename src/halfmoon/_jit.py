@@ -6,3 +6,4 @@ import numba
 
 # Kernels trust their callers, hold no Python objects and are compiled at first use, never at import.
 njit = partial(numba.njit, cache=True, nogil=True)
+fast_njit = partial(njit, fastmath={"reassoc", "contract", "nsz"})  # sums in any order; inf and nan stay what they are

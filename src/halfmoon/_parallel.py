@@ -9,17 +9,19 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import joblib
+import numpy as np
 from threadpoolctl import threadpool_limits
 
 from halfmoon._validation import check_integer
 
-__all__ = ["ordered_map", "thread_count"]
+__all__ = ["Team", "thread_count"]
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+RANGES = 64  # pieces that `share` cuts: enough for threads to even out
 
 
 def thread_count(n_jobs: int | None) -> int:
@@ -29,22 +31,37 @@ def thread_count(n_jobs: int | None) -> int:
     return check_integer("n_jobs", n_jobs, low=1, advice="None or -1 means all cores.")
 
 
-def ordered_map(work: Callable[[Item], Result], items: Iterable[Item], threads: int) -> Iterator[Result]:
-    """Yield work(item) for every item, in order. An error or Ctrl-C stops the items that have not begun."""
-    stop = threading.Event()
+class Team:
+    """Threads for the time of a ``with`` block. Meanwhile BLAS runs on one: its own would fight for the cores."""
 
-    def guarded(item: Item) -> Any:
-        if stop.is_set():
-            return None
+    def __init__(self, threads: int) -> None:
+        self.threads = threads
+        self._stop = threading.Event()
+
+    def __enter__(self) -> Self:
+        self._limits = threadpool_limits(1, user_api="blas")
+        self._pool = ThreadPoolExecutor(self.threads)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._stop.set()  # after an error or Ctrl-C, items that have not begun are let go
+        self._pool.shutdown()
+        self._limits.restore_original_limits()
+
+    def map(self, work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+        """Yield work(item) for every item, in order."""
+
+        def guarded(item: Item) -> Any:
+            return None if self._stop.is_set() else work(item)
+
         try:
-            return work(item)
+            yield from self._pool.map(guarded, items)
         except BaseException:
-            stop.set()
+            self._stop.set()
             raise
 
-    # One thread an item: BLAS threads inside would spin against each other.
-    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
-        try:
-            yield from pool.map(guarded, items)
-        finally:
-            stop.set()
+    def share(self, work: Callable[[int, int], Any], count: int) -> None:
+        """Call work(first, last) on ranges that cover range(count)."""
+        cuts = np.linspace(0, count, min(count, RANGES) + 1).astype(np.int64)
+        for _ in self.map(lambda piece: work(cuts[piece], cuts[piece + 1]), range(len(cuts) - 1)):
+            pass

@@ -16,12 +16,27 @@ __all__ = [
     "check_features",
     "check_integer",
     "check_n_features",
+    "check_points",
     "check_real",
     "labeled_mask",
     "validate_data",
 ]
 
 UNLABELED = -1
+
+
+def check_points(X: Any, *, minimum: int = 1) -> Any:
+    """Return X for searches that read it block by block: dense float64, float32 or uint8, or canonical CSR.
+
+    Such dense arrays are not copied and memory maps stay on disk; other types become the smallest float that holds
+    all their values.
+    """
+    X = check_array(X, accept_sparse="csr", dtype="numeric", ensure_min_samples=minimum, input_name="X")
+    if sparse.issparse(X):
+        return check_features(X)
+    if X.dtype not in (np.float64, np.float32, np.uint8):
+        X = X.astype(np.float32 if np.can_cast(X.dtype, np.float32) else np.float64)
+    return np.ascontiguousarray(X)
 
 
 def check_features(X: Any, *, minimum: int = 1) -> Any:

@@ -20,6 +20,7 @@ from halfmoon._validation import (
     check_features,
     check_integer,
     check_n_features,
+    check_points,
     check_real,
     validate_data,
 )
@@ -78,10 +79,13 @@ class DataDependentKernel(BaseEstimator):
         A ready-made graph on the rows of X; None builds a k-NN graph.
     n_neighbors : int, default=5
         Neighbours in the k-NN graph, and neighbours that a new point is placed by (``extension="graph"``).
-    weights : {"binary", "heat"} or callable, default="binary"
+    weights : {"binary", "heat", "self-tuning"} or callable, default="binary"
         Edge weights of the k-NN graph.
     metric : {"euclidean", "manhattan", "cosine"} or callable, default="euclidean"
         Metric of the k-NN graph.
+    graph_params : dict, default=None
+        Further parameters of :func:`halfmoon.graph.knn_graph`: method, recall, symmetrize, bandwidth, connect,
+        random_state (0 unless given: kernels that differ in their landmarks share the graph).
     n_landmarks : int, default=None
         Points at which functions are measured; None: 500, or all if there are fewer.
     landmarks : {"random", "kmeans++", "farthest"} or array of int, default="random"
@@ -101,7 +105,7 @@ class DataDependentKernel(BaseEstimator):
     memory : None, str or joblib.Memory, default=None
         Cache of graphs and restrictions: kernels that differ only in eta or the base kernel share them.
     n_jobs : int, default=None
-        Threads of the solves; None means all cores.
+        Threads of searches and solves; None means all cores.
     random_state : int, RandomState instance or None, default=None
         Seed of the choice of landmarks.
 
@@ -161,6 +165,7 @@ class DataDependentKernel(BaseEstimator):
         n_neighbors: int = 5,
         weights: str | Callable[[Any], Any] = "binary",
         metric: str | Callable[..., float] = "euclidean",
+        graph_params: dict[str, Any] | None = None,
         n_landmarks: int | None = None,
         landmarks: Any = "random",
         method: str = "efficient",
@@ -183,6 +188,7 @@ class DataDependentKernel(BaseEstimator):
         self.n_neighbors = n_neighbors
         self.weights = weights
         self.metric = metric
+        self.graph_params = graph_params
         self.n_landmarks = n_landmarks
         self.landmarks = landmarks
         self.method = method
@@ -223,12 +229,12 @@ class DataDependentKernel(BaseEstimator):
             check_choice(
                 "metric", self.metric, METRICS, advice="Precomputed distances go through graph=knn_graph(...)."
             )
-        X = check_features(validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2))
+        X = check_points(validate_data(self, X, accept_sparse="csr", dtype="numeric", ensure_min_samples=2))
         self.landmark_indices_ = self._choose_landmarks(X, y)
         seen = X[self.landmark_indices_] if self.method == "budget" else X  # the points that the graph sees
         S = np.arange(seen.shape[0]) if self.method == "budget" else self.landmark_indices_
         self.graph_, self.regularizer_ = self._regularize(seen)
-        self.landmarks_ = seen[S]
+        self.landmarks_ = seen[S].astype(np.float64)
         sample = self.landmarks_[:: -(-len(S) // MEDIAN_SAMPLE)]  # evenly spread: the rows may be sorted by class
         self.base_kernel_ = BaseKernel.resolve(self.base_kernel, self.gamma, self.base_kernel_params, sample)
         self.base_kernel_.check_semidefinite(self.base_kernel_(sample, sample))
@@ -258,13 +264,26 @@ class DataDependentKernel(BaseEstimator):
             W = check_graph(self.graph)
             self._check_size("graph", W, W.shape[0], X)
         else:
-            W = check_memory(self.memory).cache(knn_graph)(
-                X, n_neighbors=self.n_neighbors, weights=self.weights, metric=self.metric
-            )
+            W = self._build_graph(X)
         Q = given(W) if callable(given) else REGULARIZERS[given](W, self)
         if not isinstance(Q, Regularizer):
             raise TypeError(f"The 'regularizer' function must return a Regularizer. It returned {Q!r}.")
         return W, Q
+
+    def _build_graph(self, X: Any) -> sparse.csr_array:
+        cached = check_memory(self.memory).cache(knn_graph, ignore=["n_jobs"])
+        parameters = {"random_state": 0} | (self.graph_params or {})
+        own = {"n_neighbors", "weights", "metric", "n_jobs"} & parameters.keys()
+        if own:
+            raise ValueError(f"graph_params={self.graph_params!r}: set {sorted(own)} on the kernel itself.")
+        return cached(
+            X,
+            n_neighbors=self.n_neighbors,
+            weights=self.weights,
+            metric=self.metric,
+            n_jobs=self.n_jobs,
+            **parameters,
+        )
 
     def _check_size(self, name: str, value: Any, size: int, X: Any) -> Any:
         if size != X.shape[0]:

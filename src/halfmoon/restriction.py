@@ -414,7 +414,7 @@ def _warn_if_disconnected(Q: Regularizer, S: NDArray[np.intp]) -> None:
         f"The graph has {components.count} components (largest {components.sizes.max()} of {Q.n} vertices, "
         f"{isolated} isolated vertices), and nothing spreads from one to another; {int(bare.sum())} of them, "
         f"with {int(components.sizes[bare].sum())} vertices, hold no landmark and do not shape the kernel. "
-        "Raise n_neighbors to connect them, or n_landmarks to cover them.",
+        "Raise n_neighbors or build the graph with connect=True to connect them, or raise n_landmarks to cover them.",
         DisconnectedGraphWarning,
         stacklevel=3,
     )

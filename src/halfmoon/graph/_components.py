@@ -11,6 +11,8 @@ from scipy.sparse import csgraph
 
 __all__ = ["Components", "connected_components"]
 
+NAMED_SIZES = 8  # of the largest components, in descriptions
+
 
 @dataclass(frozen=True)
 class Components:
@@ -31,6 +33,23 @@ class Components:
     def count(self) -> int:
         """Number of components."""
         return len(self.sizes)
+
+    def describe(self) -> str:
+        """Return the number of components and the largest and smallest sizes, in words.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from halfmoon.graph import Components
+        >>> Components(np.array([0, 0, 0, 1, 2]), np.array([3, 1, 1])).describe()
+        '3 components of sizes 3, 1, 1'
+        """
+        if self.count == 1:
+            return f"connected, {self.sizes[0]} vertices"
+        ordered = np.sort(self.sizes)[::-1]
+        shown = ", ".join(str(size) for size in ordered[:NAMED_SIZES])
+        rest = f", ... down to {ordered[-1]}" if self.count > NAMED_SIZES else ""
+        return f"{self.count} components of sizes {shown}{rest}"
 
     def covered_by(self, vertices: NDArray[np.intp]) -> NDArray[np.int64]:
         """Return how many of the given distinct vertices each component holds."""

@@ -1,63 +1,96 @@
-"""k-NN graphs (sections 2 and 5.1): exact, symmetric, without loops, never an n x n array."""
+"""k-NN graphs (sections 2 and 5.1): symmetric, without loops, never an n x n array."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.utils import check_random_state
 
-from halfmoon._validation import check_choice, check_features, check_integer
-from halfmoon.graph._duplicates import find_copies
-from halfmoon.graph._neighbors import NeighborSearch, unit_rows
-from halfmoon.graph._weights import edge_weights
+from halfmoon._validation import check_choice, check_features, check_integer, check_points
+from halfmoon.graph._components import connected_components
+from halfmoon.graph._copies import find_copies
+from halfmoon.graph._links import Links, shortest_links
+from halfmoon.graph._neighbors import Metric, NeighborSearch
+from halfmoon.graph._options import SearchOptions, SearchProgress
+from halfmoon.graph._points import unit_rows
+from halfmoon.graph._report import GraphReport
+from halfmoon.graph._weights import WeightFunction, weight_function
 
 __all__ = ["knn_graph"]
 
-Neighbors = tuple[NDArray[np.float64], NDArray[np.intp]]
+Matrix = NDArray[np.float64]
+Indices = NDArray[np.intp]
 
 
+@overload
+def knn_graph(X: Any, *, return_report: Literal[False] = False, **parameters: Any) -> sparse.csr_array: ...
+@overload
+def knn_graph(X: Any, *, return_report: Literal[True], **parameters: Any) -> tuple[sparse.csr_array, GraphReport]: ...
 def knn_graph(
     X: Any,
     *,
     n_neighbors: int = 5,
     weights: str | Callable[[Any], Any] = "binary",
     bandwidth: float | None = None,
-    metric: str | Callable[..., float] = "euclidean",
+    metric: Metric = "euclidean",
     symmetrize: str = "union",
     method: str = "auto",
+    recall: float = 0.95,
+    connect: bool = False,
+    n_jobs: int | None = None,
+    progress: SearchProgress | None = None,
     random_state: Any = None,
-) -> sparse.csr_array:
+    return_report: bool = False,
+) -> Any:
     """Return the symmetric k-nearest-neighbour graph W of the rows of X (section 5.1).
 
     Parameters
     ----------
     X : array-like or scipy sparse of shape (n, d)
-        The data; with ``metric="precomputed"`` an (n, n) matrix of distances. In a sparse distance
-        matrix only the stored entries count as known.
+        The data. float64, float32 and uint8 arrays are read as they are, memory maps stay on disk; other
+        types become float32 where that holds all values. With ``metric="precomputed"`` an (n, n) matrix of
+        distances; in a sparse one only the stored entries count as known.
     n_neighbors : int, default=5
         Neighbours of each vertex, itself not counted.
-    weights : {"binary", "heat"} or callable, default="binary"
-        "binary": 1. "heat": ``exp(-d**2 / (2 * bandwidth**2))``, floored at 1e-12 so that no edge
-        vanishes. A callable maps an array of distances to positive weights.
+    weights : {"binary", "heat", "self-tuning"} or callable, default="binary"
+        "binary": 1. "heat": ``exp(-d**2 / (2 * bandwidth**2))``. "self-tuning": ``exp(-d**2 / (s_i * s_j))``
+        with s the distance of a vertex's last neighbour (Zelnik-Manor and Perona). Both are floored at 1e-12
+        so that no edge vanishes. A callable maps an array of distances to positive weights.
     bandwidth : float, default=None
         Width of the heat weights; None takes the median distance of neighbours that are not copies.
     metric : {"euclidean", "manhattan", "cosine", "precomputed"} or callable, default="euclidean"
         A callable takes two rows and returns their distance, and is assumed symmetric.
     symmetrize : {"union", "mutual"}, default="union"
         Keep an edge if either end, or if both ends, name the other as a neighbour.
-    method : {"auto", "kdtree", "brute"}, default="auto"
-        Exact search; "auto" takes a KD-tree for dense data of at most 12 features.
+    method : {"auto", "kdtree", "exact", "approximate"}, default="auto"
+        "auto": a KD-tree for dense data of at most 12 features; exact search while n^2 d <= 1e11 (about
+        11,000 rows of 784 features) or where the metric needs it; approximate search above.
+    recall : float, default=0.95
+        Share of the true neighbours that the approximate search must find. It is estimated on a random sample
+        of rows against exact search, and the search goes on until it is met; exact search takes over if need be.
+    connect : bool, default=False
+        Join the components of the graph by the shortest links found between them.
+    n_jobs : int, default=None
+        Threads; None means all cores. The graph does not depend on it.
+    progress : callable, default=None
+        Called as ``progress(rows_done, rows, step)``.
     random_state : int, RandomState instance or None, default=None
-        Accepted for every method; the exact ones draw nothing.
+        Seed of the approximate search and of the choice of links; exact searches draw nothing.
+    return_report : bool, default=False
+        Return also a `GraphReport`: the search used, its recall, the components.
 
     Returns
     -------
-    scipy.sparse.csr_array of shape (n, n)
-        Exactly symmetric, positive weights, no self-loops, sorted indices. The same input gives the
+    W : scipy.sparse.csr_array of shape (n, n)
+        Exactly symmetric, positive weights, no self-loops, sorted indices. The same input and seed give the
         same graph. With "union" every vertex has at least `n_neighbors` neighbours.
+    report : GraphReport
+        Only with ``return_report=True``.
 
     Notes
     -----
@@ -69,43 +102,97 @@ def knn_graph(
     --------
     >>> import numpy as np
     >>> from halfmoon.graph import knn_graph
-    >>> knn_graph(np.array([[0.0], [1.0], [3.0], [3.5]]), n_neighbors=1).toarray().astype(int)
+    >>> X = np.array([[0.0], [1.0], [3.0], [3.5]])
+    >>> knn_graph(X, n_neighbors=1).toarray().astype(int)
     array([[0, 1, 0, 0],
            [1, 0, 0, 0],
            [0, 0, 0, 1],
            [0, 0, 1, 0]])
+    >>> W, report = knn_graph(X, n_neighbors=1, connect=True, return_report=True)
+    >>> print(report)
+    k-NN graph by kdtree search; 2 components of sizes 2, 2, joined by 1 links
     """
     check_choice("symmetrize", symmetrize, SYMMETRIZE)
-    X = check_features(X, minimum=2)
+    rng = check_random_state(random_state)
+    options = SearchOptions(recall, n_jobs, int(rng.randint(1 << 31)), progress)
+    precomputed = isinstance(metric, str) and metric == "precomputed"
+    X = check_features(X, minimum=2) if precomputed else check_points(X, minimum=2)
     n = X.shape[0]
     check_integer("n_neighbors", n_neighbors, low=1, high=n - 1, advice=f"X has {n} rows, so at most {n - 1} others.")
-    if isinstance(metric, str) and metric == "precomputed":
-        distances, indices = _precomputed_neighbors(X, n_neighbors)
+    if precomputed:
+        found = Found(*_precomputed_neighbors(X, n_neighbors), "precomputed")
     else:
-        distances, indices = _neighbors(X, n_neighbors, metric, method)
-    data = edge_weights(distances, weights, bandwidth)
+        found = _neighbors(X, n_neighbors, metric, method, options)
+    weigh = weight_function(weights, bandwidth, found.distances)
+    W = _symmetric(found, weigh, symmetrize)
+    if not (connect or return_report):
+        return W
+    components = connected_components(W)
+    links = _links(X, components.labels, metric, options.seed) if connect else Links.none()
+    W = _joined(W, links, weigh)
+    report = GraphReport(found.method, found.recall, found.recall_sample, components, len(links.lengths))
+    return (W, report) if return_report else W
+
+
+@dataclass(frozen=True)
+class Found:
+    """Neighbour lists of all rows, and how they were found."""
+
+    distances: Matrix  # (n, k)
+    indices: Indices  # (n, k)
+    method: str
+    recall: float = 1.0
+    recall_sample: int = 0
+
+
+def _neighbors(X: Any, k: int, metric: Metric, method: str, options: SearchOptions) -> Found:
+    """Return the k nearest rows of each row, copies of a point being found before the search."""
+    copies = find_copies(unit_rows(X) if metric == "cosine" else X)
+    distinct = len(copies.first) == X.shape[0]
+    search = NeighborSearch(X if distinct else X[copies.first], metric=metric, method=method, options=options)
+    q = min(k, len(copies.first) - 1)
+    if q == 0:  # all points are equal: copies alone fill every list
+        distances, indices = np.empty((1, 0)), np.empty((1, 0), dtype=np.intp)
+    else:
+        distances, indices = search.neighbors_of_data(q)
+    if not distinct:
+        distances, indices = copies.expand(distances, indices, k)
+    return Found(distances, indices, search.method, search.recall, search.recall_sample)
+
+
+def _symmetric(found: Found, weigh: WeightFunction, symmetrize: str) -> sparse.csr_array:
+    """Return the weighted union or intersection of the directed lists and their reverse."""
+    n, k = found.indices.shape
+    data = weigh(found.distances, np.arange(n)[:, None], found.indices)
     index_type = np.int32 if 2 * data.size <= np.iinfo(np.int32).max else np.int64
-    indptr = np.arange(0, data.size + 1, n_neighbors, dtype=index_type)
-    directed = sparse.csr_array((data.ravel(), indices.ravel().astype(index_type), indptr), shape=(n, n))
+    indptr = np.arange(0, data.size + 1, k, dtype=index_type)
+    directed = sparse.csr_array((data.ravel(), found.indices.ravel().astype(index_type), indptr), shape=(n, n))
     W = sparse.csr_array(SYMMETRIZE[symmetrize](directed, sparse.csr_array(directed.T)))
     W.eliminate_zeros()
     W.sort_indices()
     return W
 
 
-def _neighbors(X: Any, k: int, metric: str | Callable[..., float], method: str) -> Neighbors:
-    """Return the k nearest rows of each row, copies of a point being found before the search."""
-    copies = find_copies(unit_rows(X) if metric == "cosine" else X)
-    if len(copies.first) == X.shape[0]:
-        return NeighborSearch(X, metric=metric, method=method).neighbors_of_data(k)
-    distinct = NeighborSearch(X[copies.first], metric=metric, method=method)
-    q = min(k, len(copies.first) - 1)
-    if q == 0:  # all points are equal: copies alone fill every list
-        return copies.expand(np.empty((1, 0)), np.empty((1, 0), dtype=np.intp), k)
-    return copies.expand(*distinct.neighbors_of_data(q), k)
+def _links(X: Any, labels: NDArray[Any], metric: Metric, seed: int) -> Links:
+    if metric == "precomputed" and sparse.issparse(X):
+        raise ValueError("connect=True needs all distances: give features or a dense matrix of distances.")
+    if metric == "cosine":
+        X = unit_rows(X)
+    return shortest_links(X, labels, metric, np.random.default_rng(seed))
 
 
-def _precomputed_neighbors(D: Any, k: int) -> Neighbors:
+def _joined(W: sparse.csr_array, links: Links, weigh: WeightFunction) -> sparse.csr_array:
+    """Return W with the links as edges."""
+    if not links.lengths.size:
+        return W
+    data = weigh(links.lengths, links.tails, links.heads)
+    extra = sparse.csr_array((data, (links.tails, links.heads)), shape=W.shape)
+    W = sparse.csr_array(W + extra + extra.T)
+    W.sort_indices()
+    return W
+
+
+def _precomputed_neighbors(D: Any, k: int) -> tuple[Matrix, Indices]:
     """Return the k nearest columns of each row of a distance matrix; ties go to the next index in cycle."""
     n = D.shape[0]
     if D.shape[1] != n:

@@ -1,7 +1,7 @@
-"""Exact nearest neighbours: a KD-tree in low dimension, blocked BLAS brute force above.
+"""Nearest neighbours: the choice of a search by metric, dimension and size.
 
 A `NeighborSearch` is built once on the data and asked many times: by `knn_graph` for the graph itself and
-by the graph extension of the kernel for new points. Neither backend ever holds an n x n array.
+by the graph extension of the kernel for new points. No search ever holds an n x n array.
 """
 
 from __future__ import annotations
@@ -12,34 +12,37 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.spatial import KDTree
-from sklearn.metrics.pairwise import paired_euclidean_distances
-from sklearn.neighbors import NearestNeighbors
-from sklearn.preprocessing import normalize
 
 from halfmoon._validation import check_choice
+from halfmoon.graph._approximate import ApproximateSearch
+from halfmoon.graph._exact import BlasSearch, KDTreeSearch, PairwiseSearch
+from halfmoon.graph._options import SearchOptions
+from halfmoon.graph._points import unit_rows
 
 __all__ = ["METRICS", "NeighborSearch"]
 
 Neighbors = tuple[NDArray[np.float64], NDArray[np.intp]]
+Metric = str | Callable[..., float]
 
 METRICS = {"euclidean": 2, "manhattan": 1, "cosine": 2}  # name -> the p of the Minkowski search behind it
-KDTREE_MAX_FEATURES = 12  # above this a KD-tree visits most of its leaves and BLAS wins
-RERANK_MARGIN = 4  # BLAS distances cancel: fetch a few more candidates, then measure them exactly
-RERANK_BLOCK = 1 << 24  # floats held at once while measuring candidates
+KDTREE_MAX_FEATURES = 12  # above this a KD-tree visits most of its leaves
+EXACT_WORK = 1e11  # n^2 d up to which exact search takes seconds
 
 
 class NeighborSearch:
-    """Exact k-nearest-neighbour search among the rows of X.
+    """K-nearest-neighbour search among the rows of X.
 
     Parameters
     ----------
     X : ndarray or csr_array of shape (n, d)
-        Validated float64 data.
+        Data as `check_points` returns them.
     metric : {"euclidean", "manhattan", "cosine"} or callable, default="euclidean"
         A callable takes two rows and returns their distance.
-    method : {"auto", "kdtree", "brute"}, default="auto"
-        "auto" takes the KD-tree for dense data of at most 12 features.
+    method : {"auto", "kdtree", "exact", "approximate"}, default="auto"
+        "auto" takes the KD-tree for dense data of at most 12 features, exact search while n^2 d <= 1e11 or where
+        the metric needs it, approximate search above.
+    options : SearchOptions, default=None
+        Recall, threads, seed and progress.
 
     Examples
     --------
@@ -51,110 +54,91 @@ class NeighborSearch:
     ([[2, 1]], [[1.0, 3.0]])
     """
 
-    def __init__(self, X: Any, *, metric: str | Callable[..., float] = "euclidean", method: str = "auto") -> None:
+    def __init__(
+        self, X: Any, *, metric: Metric = "euclidean", method: str = "auto", options: SearchOptions | None = None
+    ) -> None:
         if not callable(metric):
             check_choice("metric", metric, METRICS, advice="Or pass a function of two rows.")
-        check_choice("method", method, ("auto", *BACKENDS))
-        if method == "kdtree" and (callable(metric) or sparse.issparse(X)):
-            raise ValueError("method='kdtree' needs dense X and a named metric. Use method='brute' or method='auto'.")
+        check_choice("method", method, ("auto", *SEARCHES))
+        self.options = options or SearchOptions()
         self.metric = metric
         self.X = unit_rows(X) if metric == "cosine" else X
         self.method = self._choose() if method == "auto" else method
-        self._backend = BACKENDS[self.method](self.X, metric)
+        self._search = SEARCHES[self.method](self.X, metric, self.options)
+
+    @property
+    def recall(self) -> float:
+        """Share of the true neighbours of the data that were found: 1 for exact searches, else estimated."""
+        return self._search.recall if isinstance(self._search, ApproximateSearch) else 1.0
+
+    @property
+    def recall_sample(self) -> int:
+        """Rows that the estimate rests on; 0 for exact searches."""
+        return self._search.recall_sample if isinstance(self._search, ApproximateSearch) else 0
 
     def _choose(self) -> str:
-        low_dimensional = not sparse.issparse(self.X) and self.X.shape[1] <= KDTREE_MAX_FEATURES
-        return "kdtree" if low_dimensional and not callable(self.metric) else "brute"
+        n, d = self.X.shape
+        dense = not sparse.issparse(self.X)
+        if dense and d <= KDTREE_MAX_FEATURES and not callable(self.metric):
+            return "kdtree"
+        width = d if dense else self.X.nnz / n
+        affordable = float(n) * n * width <= EXACT_WORK or self.options.recall == 1.0
+        return "exact" if affordable or self.metric not in APPROXIMABLE else "approximate"
 
     def query(self, Y: Any, k: int) -> Neighbors:
         """Return distances and indices of the k nearest rows of X to each row of Y, nearest first."""
-        return self._query(unit_rows(Y) if self.metric == "cosine" else Y, k)
+        return self._distances(*self._search.query(unit_rows(Y) if self.metric == "cosine" else Y, k))
 
     def neighbors_of_data(self, k: int) -> Neighbors:
         """Return, for every row of X, its k nearest rows other than itself (by index, not by value)."""
+        if isinstance(self._search, ApproximateSearch):
+            return self._distances(*self._search.neighbors_of_data(k))
         n = self.X.shape[0]
-        distances, indices = self._query(self.X, k + 1)
+        distances, indices = self._search.query(self.X, k + 1)
         is_self = indices == np.arange(n)[:, None]
         # With more than k ties at distance 0 the row itself may be missing: drop the last one instead.
         is_self[~is_self.any(axis=1), -1] = True
-        return distances[~is_self].reshape(n, k), indices[~is_self].reshape(n, k)
+        return self._distances(distances[~is_self].reshape(n, k), indices[~is_self].reshape(n, k))
 
-    def _query(self, Y: Any, k: int) -> Neighbors:
-        distances, indices = self._backend.query(Y, k)
+    def _distances(self, distances: NDArray[np.float64], indices: NDArray[np.intp]) -> Neighbors:
         if self.metric == "cosine":  # 1 - cos = |u - v|^2 / 2 for unit rows
             distances = 0.5 * distances**2
         return distances, indices
 
 
-def unit_rows(X: Any) -> Any:
-    """Return X with rows of length 1, for the cosine metric."""
-    norms = sparse.linalg.norm(X, axis=1) if sparse.issparse(X) else np.linalg.norm(X, axis=1)
-    zero = np.flatnonzero(norms == 0.0)
-    if zero.size:
-        raise ValueError(
-            f"The cosine distance of a zero row is undefined: {zero.size} rows of X are zero, first row "
-            f"{zero[0]}. Drop these rows or use metric='euclidean'."
-        )
-    return normalize(X, copy=True)
-
-
-class Backend(Protocol):
-    """What a search method must provide: one class and one row of BACKENDS."""
-
-    def __init__(self, X: Any, metric: str | Callable[..., float]) -> None: ...
+class Search(Protocol):
+    """What a search must provide: one class, and one row of SEARCHES."""
 
     def query(self, Y: Any, k: int) -> Neighbors:
         """Return distances and indices of the k nearest rows, nearest first."""
         ...
 
 
-class KDTreeBackend:
-    """SciPy's KD-tree."""
-
-    def __init__(self, X: Any, metric: str | Callable[..., float]) -> None:
-        assert isinstance(metric, str)
-        self.p = METRICS[metric]
-        self.tree = KDTree(X)
-
-    def query(self, Y: Any, k: int) -> Neighbors:
-        distances, indices = self.tree.query(Y, k=np.arange(1, k + 1), p=self.p, workers=-1)
-        return distances, indices
+APPROXIMABLE = ("euclidean", "cosine")
 
 
-class BruteBackend:
-    """Scikit-learn's blocked brute force (BLAS for euclidean), then an exact re-rank of the candidates."""
-
-    def __init__(self, X: Any, metric: str | Callable[..., float]) -> None:
-        self.metric = "euclidean" if metric == "cosine" else metric
-        # |y|^2 + |x|^2 - 2 x'y loses all digits far from the origin (a timestamp among the features, say).
-        centered = self.metric == "euclidean" and not sparse.issparse(X)
-        self.center = X.mean(axis=0) if centered else None
-        self.X = self._shifted(X)
-        self.search = NearestNeighbors(algorithm="brute", metric=self.metric).fit(self.X)
-
-    def _shifted(self, Y: Any) -> Any:
-        return Y if self.center is None else Y - self.center
-
-    def query(self, Y: Any, k: int) -> Neighbors:
-        Y = self._shifted(Y)
-        n_candidates = min(k + RERANK_MARGIN, self.X.shape[0])
-        distances, indices = self.search.kneighbors(Y, n_neighbors=n_candidates)
-        if self.metric == "euclidean":
-            distances = self._measure(Y, indices)
-        order = np.lexsort((indices, distances), axis=1)[:, :k]
-        return np.take_along_axis(distances, order, axis=1), np.take_along_axis(indices, order, axis=1)
-
-    def _measure(self, Y: Any, indices: NDArray[np.intp]) -> NDArray[np.float64]:
-        """Return |y_i - x_j| by subtraction, free of the cancellation of |y|^2 + |x|^2 - 2 x'y."""
-        n_rows, n_candidates = indices.shape
-        distances = np.empty((n_rows, n_candidates))
-        step = max(1, RERANK_BLOCK // (n_candidates * self.X.shape[1]))
-        for start in range(0, n_rows, step):
-            block = slice(start, min(start + step, n_rows))
-            rows = np.repeat(np.arange(block.start, block.stop), n_candidates)
-            pairs = paired_euclidean_distances(Y[rows], self.X[indices[block].ravel()])
-            distances[block] = pairs.reshape(-1, n_candidates)
-        return distances
+def _kdtree(X: Any, metric: Metric, options: SearchOptions) -> Search:
+    if callable(metric) or sparse.issparse(X):
+        raise ValueError("method='kdtree' needs dense X and a named metric. Use method='exact' or method='auto'.")
+    return KDTreeSearch(X, METRICS[metric], options)
 
 
-BACKENDS: dict[str, type[Backend]] = {"kdtree": KDTreeBackend, "brute": BruteBackend}
+def _exact(X: Any, metric: Metric, options: SearchOptions) -> Search:
+    if metric in APPROXIMABLE and not sparse.issparse(X):
+        return BlasSearch(X, options)
+    return PairwiseSearch(X, "euclidean" if metric == "cosine" else metric, options)
+
+
+def _approximate(X: Any, metric: Metric, options: SearchOptions) -> Search:
+    if metric not in APPROXIMABLE:
+        raise ValueError(
+            f"method='approximate' needs metric='euclidean' or 'cosine'. Got {metric!r}. Use method='exact'."
+        )
+    return ApproximateSearch(X, options)
+
+
+SEARCHES: dict[str, Callable[[Any, Metric, SearchOptions], Search]] = {
+    "kdtree": _kdtree,
+    "exact": _exact,
+    "approximate": _approximate,
+}

@@ -10,41 +10,50 @@ from numpy.typing import NDArray
 
 from halfmoon._validation import check_choice, check_real
 
-__all__ = ["edge_weights"]
+__all__ = ["weight_function"]
+
+Matrix = NDArray[np.float64]
+WeightFunction = Callable[[Matrix, NDArray[Any], NDArray[Any]], Matrix]  # distances, vertices, neighbours
 
 # The heat weight of a far outlier would underflow to 0 and cut its edges. Twelve orders of magnitude are
 # as good as zero for a smoothness penalty and still a connected graph for the solvers.
 SMALLEST_HEAT_WEIGHT = 1e-12
 
 
-def edge_weights(
-    distances: NDArray[np.float64], weights: str | Callable[[Any], Any], bandwidth: float | None
-) -> NDArray[np.float64]:
-    """Return positive weights for an array of neighbour distances."""
+def weight_function(weights: str | Callable[[Any], Any], bandwidth: float | None, distances: Matrix) -> WeightFunction:
+    """Return w(d, i, j) > 0, symmetric in i and j, with scales from the neighbour distances of all vertices."""
     if bandwidth is not None and weights != "heat":
         raise ValueError(f"bandwidth={bandwidth!r} goes with weights='heat'. Leave it None for weights={weights!r}.")
     if callable(weights):
-        return _checked(np.asarray(weights(distances.copy()), dtype=np.float64), distances)
-    return WEIGHTS[check_choice("weights", weights, WEIGHTS, advice="Or pass a function of the distances.")](
-        distances, bandwidth
-    )
+        return lambda d, i, j: _checked(np.asarray(weights(d.copy()), dtype=np.float64), d)
+    check_choice("weights", weights, WEIGHTS, advice="Or pass a function of the distances.")
+    return WEIGHTS[weights](distances, bandwidth)
 
 
-def _binary(distances: NDArray[np.float64], bandwidth: float | None) -> NDArray[np.float64]:
-    return np.ones_like(distances)
+def _binary(distances: Matrix, bandwidth: float | None) -> WeightFunction:
+    return lambda d, i, j: np.ones_like(d)
 
 
-def _heat(distances: NDArray[np.float64], bandwidth: float | None) -> NDArray[np.float64]:
+def _heat(distances: Matrix, bandwidth: float | None) -> WeightFunction:
     """exp(-d^2 / (2 bandwidth^2)), the W(x, x') = exp(-gamma |x - x'|^2) of section 2."""
-    if bandwidth is None:
-        positive = distances[distances > 0.0]  # copies of a point say nothing about the scale
-        bandwidth = float(np.median(positive)) if positive.size else 1.0
-    else:
-        bandwidth = check_real("bandwidth", bandwidth, strict=True)
-    return np.maximum(np.exp(-0.5 * (distances / bandwidth) ** 2), SMALLEST_HEAT_WEIGHT)
+    width = _typical(distances) if bandwidth is None else check_real("bandwidth", bandwidth, strict=True)
+    return lambda d, i, j: np.maximum(np.exp(-0.5 * (d / width) ** 2), SMALLEST_HEAT_WEIGHT)
 
 
-def _checked(values: NDArray[np.float64], distances: NDArray[np.float64]) -> NDArray[np.float64]:
+def _self_tuning(distances: Matrix, bandwidth: float | None) -> WeightFunction:
+    """exp(-d_ij^2 / (s_i s_j)) with s_i the distance of i's last neighbour (Zelnik-Manor and Perona)."""
+    scale = distances[:, -1].copy()
+    scale[scale == 0.0] = _typical(scale)  # a point with k copies has no scale of its own
+    return lambda d, i, j: np.maximum(np.exp(-(d**2) / (scale[i] * scale[j])), SMALLEST_HEAT_WEIGHT)
+
+
+def _typical(distances: Matrix) -> float:
+    """Return the median distance; copies of a point say nothing about the scale."""
+    positive = distances[distances > 0.0]
+    return float(np.median(positive)) if positive.size else 1.0
+
+
+def _checked(values: Matrix, distances: Matrix) -> Matrix:
     if values.shape != distances.shape:
         raise ValueError(
             f"The 'weights' function must return one weight a distance: expected shape {distances.shape}, "
@@ -59,4 +68,8 @@ def _checked(values: NDArray[np.float64], distances: NDArray[np.float64]) -> NDA
     return values
 
 
-WEIGHTS = {"binary": _binary, "heat": _heat}
+WEIGHTS: dict[str, Callable[[Matrix, float | None], WeightFunction]] = {
+    "binary": _binary,
+    "heat": _heat,
+    "self-tuning": _self_tuning,
+}

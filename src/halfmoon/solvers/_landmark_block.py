@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from halfmoon._parallel import ordered_map
+from halfmoon._parallel import Team
 from halfmoon.solvers._base import LandmarkBlock
 from halfmoon.solvers._certificate import error_norms, even_bound, largest, odd_bound
 from halfmoon.solvers._kernels.cg import energies
@@ -197,7 +197,8 @@ class TiledLandmarkBlocks:
                     self.options.progress(done, m, worst)
             return n_iter
 
-        n_iter = max(ordered_map(work, range(-(-m // WIDTH)), self.tiled.threads))
+        with Team(self.tiled.threads) as team:
+            n_iter = max(team.map(work, range(-(-m // WIDTH))))
         return levels, n_iter, arrived
 
     def _empty_level(self, j: int, n: int, m: int) -> _Level:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy import linalg, sparse
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
-from halfmoon._parallel import ordered_map
+from halfmoon._parallel import Team
 from halfmoon.solvers._approx_cholesky import approximate_cholesky
 from halfmoon.solvers._kernels.cg import Factor, conjugate_gradients, energies
 from halfmoon.solvers._kernels.lanes import WIDTH
@@ -193,7 +193,8 @@ class TiledSystem:
                 X[self.vertex, part] = space.x[:, : part.stop - part.start]
                 return result.n_iter
 
-        return X, max(ordered_map(work, range(-(-columns // WIDTH)), self.threads))
+        with Team(self.threads) as team:
+            return X, max(team.map(work, range(-(-columns // WIDTH))))
 
     def _solve_to_residual(self, space: Workspace, rtol: float) -> TileResult:
         """Lower the energy goal until the residual norms are there; r' P^-1 r stands in for |r|^2 at first."""
@@ -218,8 +219,9 @@ class TiledSystem:
             return X[rows].T.astype(np.float64, copy=False) @ Y[rows].astype(np.float64, copy=False)
 
         total = np.zeros((X.shape[1], Y.shape[1]))
-        for part in ordered_map(panel, range(0, self.n, PANEL), self.threads):
-            total += part
+        with Team(self.threads) as team:
+            for part in team.map(panel, range(0, self.n, PANEL)):
+                total += part
         return total
 
 

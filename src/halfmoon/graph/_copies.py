@@ -7,7 +7,6 @@ stay connected, also in a mutual graph with k >= 2.
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,9 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from halfmoon.graph._kernels import expand_copies
+from halfmoon.graph._kernels.copies import digest_dense, digest_sparse, expand_copies
+from halfmoon.graph._points import row_blocks
 
-__all__ = ["Copies", "find_copies"]
+__all__ = ["Copies", "RowLookup", "find_copies"]
+
+DIGEST_BLOCK = 1 << 22  # numbers held in float64 at once
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ class Copies:
 
 
 def find_copies(X: Any) -> Copies:
-    """Group equal rows of a validated dense or CSR array by a 128-bit digest of their bytes.
+    """Group equal rows of a validated dense or CSR array by a 128-bit digest of their values.
 
     Examples
     --------
@@ -60,25 +62,44 @@ def find_copies(X: Any) -> Copies:
     >>> find_copies(np.array([[1.0], [2.0], [1.0]])).group.tolist()
     [0, 1, 0]
     """
-    seen: dict[bytes, int] = {}
-    first: list[int] = []
-    group = np.empty(X.shape[0], dtype=np.intp)
-    for i, row in enumerate(_row_bytes(X)):
-        key = hashlib.blake2b(row, digest_size=16).digest()
-        group[i] = seen.setdefault(key, len(first))
-        if group[i] == len(first):
-            first.append(i)
-    return Copies(group=group, first=np.array(first, dtype=np.intp))
+    digests = row_digests(X)
+    n = len(digests)
+    order = np.lexsort((digests[:, 1], digests[:, 0]))  # stable: the first row of a group comes first
+    ordered = digests[order]
+    starts = np.concatenate(([True], (ordered[1:] != ordered[:-1]).any(axis=1)))
+    first_of_group = order[starts]
+    by_appearance = np.argsort(first_of_group)
+    number = np.empty(len(by_appearance), dtype=np.intp)
+    number[by_appearance] = np.arange(len(by_appearance))
+    group = np.empty(n, dtype=np.intp)
+    group[order] = number[np.cumsum(starts) - 1]
+    return Copies(group=group, first=first_of_group[by_appearance].astype(np.intp))
 
 
-def _row_bytes(X: Any) -> Any:
-    """Yield the bytes of each row, equal exactly when the rows are."""
+class RowLookup:
+    """Finds rows by value: which row of X equals a given one."""
+
+    def __init__(self, X: Any) -> None:
+        digests = row_digests(X)
+        self.order = np.lexsort((digests[:, 1], digests[:, 0]))
+        self.digests = digests[self.order]
+
+    def find(self, Y: Any) -> NDArray[np.intp]:
+        """Return, for each row of Y, a row of X that equals it, or -1."""
+        wanted = row_digests(Y)
+        place = np.minimum(np.searchsorted(self.digests[:, 0], wanted[:, 0]), len(self.digests) - 1)
+        return np.where((self.digests[place] == wanted).all(axis=1), self.order[place], -1)
+
+
+def row_digests(X: Any) -> NDArray[np.uint64]:
+    """Return a 128-bit digest of the numbers in each row, whatever their type; -0.0 and 0.0 are one number."""
+    digests = np.empty((X.shape[0], 2), dtype=np.uint64)
     if sparse.issparse(X):
         X = X.copy()
         X.eliminate_zeros()
         X.sort_indices()
-        for start, stop in zip(X.indptr[:-1], X.indptr[1:], strict=True):
-            yield X.indices[start:stop].tobytes() + X.data[start:stop].tobytes()
-    else:
-        for row in X:
-            yield (row + 0.0).tobytes()  # -0.0 and 0.0 are one number
+        digest_sparse(X.indptr, X.indices, X.data.astype(np.float64).view(np.uint64), digests)
+        return digests
+    for rows in row_blocks(X, DIGEST_BLOCK):
+        digest_dense((X[rows].astype(np.float64) + 0.0).view(np.uint64), digests[rows])
+    return digests

@@ -1,10 +1,53 @@
-"""Numba kernels of the graph layer: arrays in, arrays out."""
+"""Copies of a point: digests of rows, and lists in which copies come first."""
 
 from __future__ import annotations
 
+import numpy as np
+
 from halfmoon._jit import njit
 
-__all__ = ["expand_copies"]
+__all__ = ["digest_dense", "digest_sparse", "expand_copies"]
+
+FIRST, SECOND = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93)  # odd, bits well mixed
+
+
+@njit
+def mixed(state, bits, factor):
+    """One step of a multiplicative hash."""
+    state = (state ^ bits) * factor
+    return state ^ (state >> np.uint64(32))
+
+
+@njit
+def digest_dense(
+    bits,  # IN   (n, d)  uint64, the bits of float64 numbers
+    digests,  # OUT  (n, 2)  uint64
+):
+    """Give every row a digest of 128 bits."""
+    n, d = bits.shape
+    for i in range(n):
+        a, b = FIRST, SECOND
+        for j in range(d):
+            a = mixed(a, bits[i, j], FIRST)
+            b = mixed(b, bits[i, j], SECOND)
+        digests[i, 0], digests[i, 1] = a, b
+
+
+@njit
+def digest_sparse(
+    indptr,  # IN   CSR without stored zeros, sorted
+    indices,
+    bits,
+    digests,  # OUT  (n, 2)  uint64
+):
+    """Give every row a digest of 128 bits of its entries and their places."""
+    for i in range(digests.shape[0]):
+        a, b = FIRST, SECOND
+        for k in range(indptr[i], indptr[i + 1]):
+            place = np.uint64(indices[k])
+            a = mixed(mixed(a, place, FIRST), bits[k], FIRST)
+            b = mixed(mixed(b, place, SECOND), bits[k], SECOND)
+        digests[i, 0], digests[i, 1] = a, b
 
 
 @njit

@@ -1,0 +1,1 @@
+"""Numba kernels of the graph layer: arrays in, arrays out."""

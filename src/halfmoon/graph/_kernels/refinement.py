@@ -1,0 +1,169 @@
+"""Neighbours of neighbours, the ranking of candidates by exact distances, and the audit of a sample.
+
+Each kernel works on a range of rows that nobody else writes: the result does not depend on the threads.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from halfmoon._jit import njit
+from halfmoon.graph._kernels.distances import exact_distance, sketch_distance
+from halfmoon.graph._kernels.lists import copy_as_tried, holds, insert, new_table, seen_before
+
+__all__ = ["audit_rows", "rank_candidates", "refine_exact", "refine_sketch"]
+
+TILE = 256  # points audited at once
+
+
+@njit
+def collect_candidates(
+    i,  # IN
+    old,  # IN   (n, c)
+    reverse,  # IN   (n, r)
+    counts,  # IN   (n,)
+    seen,  # WORK hash table
+    candidates,  # OUT  (more than (c+r)(c+1),)
+):
+    """Collect the neighbours of the neighbours of i, each once, less the pairs tried before; return their count."""
+    c = old.shape[1]
+    count = 0
+    for u in range(c + counts[i]):  # no branches on what is far in memory: the loads overlap
+        middle = old[i, u] if u < c else reverse[i, u - c]
+        if middle < 0:
+            continue
+        candidates[count] = middle >> 1
+        count += middle & 1
+        for v in range(c):
+            candidates[count] = old[middle >> 1, v] >> 1
+            count += (middle | old[middle >> 1, v]) & 1
+    seen_before(seen, i, i)
+    for u in range(c):
+        seen_before(seen, i, old[i, u] >> 1)
+    kept = 0
+    for p in range(count):
+        j = candidates[p]
+        if j >= 0 and not seen_before(seen, i, j):
+            candidates[kept] = j
+            kept += 1
+    return kept
+
+
+@njit
+def refine_sketch(
+    points,  # IN   (n, s)
+    old_squares,  # IN   (n, c)
+    old,  # IN   (n, c)
+    reverse,  # IN   (n, r)
+    counts,  # IN   (n,)
+    lo,  # IN   rows lo .. hi-1
+    hi,  # IN
+    squares,  # OUT  (n, c)
+    entries,  # OUT  (n, c)
+):
+    """Try the neighbours of the neighbours by distances in the sketch: old lists in, new lists out."""
+    c = old.shape[1]
+    capacity = (c + reverse.shape[1]) * (c + 1) + c + 1
+    seen = new_table(capacity)
+    candidates = np.empty(capacity, np.int32)
+    tried = np.empty(capacity, np.float32)
+    for i in range(lo, hi):
+        squares[i] = old_squares[i]
+        copy_as_tried(old[i], entries[i])
+        count = collect_candidates(i, old, reverse, counts, seen, candidates)
+        for p in range(count):
+            tried[p] = sketch_distance(points, i, candidates[p])
+        for p in range(count):
+            if tried[p] < squares[i, c - 1]:
+                insert(squares[i], entries[i], tried[p], 2 * candidates[p] + 1)
+
+
+@njit
+def refine_exact(
+    X,  # IN   (m, d) array, or tuple of a csr_array
+    row,  # IN   (n,)    row of X of a point
+    points,  # IN   (n, s)  a projection of X: distances there are never larger
+    old_squares,  # IN   (n, c)  exact squared distances
+    old,  # IN   (n, c)
+    reverse,  # IN   (n, r)
+    counts,  # IN   (n,)
+    k,  # IN   improve the first k
+    lo,  # IN   rows lo .. hi-1
+    hi,  # IN
+    squares,  # OUT  (n, c)
+    entries,  # OUT  (n, c)
+):
+    """Try the neighbours of the neighbours by exact distances, less those that the sketch proves too far."""
+    c = old.shape[1]
+    capacity = (c + reverse.shape[1]) * (c + 1) + c + 1
+    seen = new_table(capacity)
+    candidates = np.empty(capacity, np.int32)
+    bound = np.empty(capacity, np.float32)
+    for i in range(lo, hi):
+        squares[i] = old_squares[i]
+        copy_as_tried(old[i], entries[i])
+        count = collect_candidates(i, old, reverse, counts, seen, candidates)
+        for p in range(count):
+            bound[p] = sketch_distance(points, i, candidates[p])
+        for p in range(count):
+            if bound[p] < squares[i, k - 1]:
+                square = exact_distance(X, row[i], row[candidates[p]])
+                if square < squares[i, k - 1]:
+                    insert(squares[i], entries[i], square, 2 * candidates[p] + 1)
+
+
+@njit
+def rank_candidates(
+    X,  # IN   (m, d) array, or tuple of a csr_array
+    row,  # IN   (n,)
+    candidates,  # IN   (n, c)  entries
+    lo,  # IN   rows lo .. hi-1
+    hi,  # IN
+    squares,  # IN/OUT  (n, w)  exact squared distances
+    entries,  # IN/OUT  (n, w)
+):
+    """Merge candidates into lists by their exact distances."""
+    last = squares.shape[1] - 1
+    for i in range(lo, hi):
+        for u in range(candidates.shape[1]):
+            if candidates[i, u] < 0 or holds(entries[i], candidates[i, u] >> 1):
+                continue
+            square = exact_distance(X, row[i], row[candidates[i, u] >> 1])
+            if square < squares[i, last]:
+                insert(squares[i], entries[i], square, candidates[i, u] | 1)
+
+
+@njit
+def audit_rows(
+    X,  # IN   (m, d) array, or tuple of a csr_array
+    row,  # IN   (n,)
+    points,  # IN   (n, s)  a projection of X
+    sample,  # IN   (q,)    points to audit
+    candidates,  # IN   (n, c)  entries, to start from
+    slack,  # IN   relative rounding error of the sketch
+    lo,  # IN   samples lo .. hi-1
+    hi,  # IN
+    squares,  # OUT  (q, k)
+    entries,  # OUT  (q, k)
+):
+    """Find the true neighbours of a sample: all points, except those that the sketch proves too far."""
+    k = squares.shape[1]
+    for q in range(lo, hi):
+        i = sample[q]
+        squares[q] = np.inf
+        entries[q] = -1
+        for u in range(candidates.shape[1]):
+            if candidates[i, u] >= 0:
+                square = exact_distance(X, row[i], row[candidates[i, u] >> 1])
+                if square < squares[q, k - 1]:
+                    insert(squares[q], entries[q], square, candidates[i, u])
+    for first in range(0, points.shape[0], TILE):  # a tile of points stays in cache for all samples
+        for q in range(lo, hi):
+            for j in range(first, min(first + TILE, points.shape[0])):
+                if sketch_distance(points, sample[q], j) > squares[q, k - 1] * slack:
+                    continue
+                if j == sample[q] or holds(entries[q], j):
+                    continue
+                square = exact_distance(X, row[sample[q]], row[j])
+                if square < squares[q, k - 1]:
+                    insert(squares[q], entries[q], square, 2 * j)

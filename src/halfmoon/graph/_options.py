@@ -1,0 +1,52 @@
+"""How a search is to be done: recall, threads, seed, progress."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from halfmoon._parallel import thread_count
+from halfmoon._validation import check_real
+
+__all__ = ["SearchOptions", "SearchProgress"]
+
+SearchProgress = Callable[[int, int, str], Any]  # rows done, rows in all, what is being done
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """What the caller of a search decides.
+
+    Attributes
+    ----------
+    recall : float
+        Share of the true neighbours that an approximate search has to find; estimated on a sample.
+    n_jobs : int or None
+        Threads; None means all cores, -1 too. The result does not depend on it.
+    seed : int
+        Of sketches, trees and samples.
+    progress : callable or None
+        Called as progress(rows_done, rows, step).
+    """
+
+    recall: float = 0.95
+    n_jobs: int | None = None
+    seed: int = 0
+    progress: SearchProgress | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        check_real("recall", self.recall, strict=True)
+        if self.recall > 1.0:
+            raise ValueError(f"The 'recall' parameter must be in (0, 1]. Got {self.recall!r} instead.")
+        thread_count(self.n_jobs)
+
+    @property
+    def threads(self) -> int:
+        """Number of threads to use."""
+        return thread_count(self.n_jobs)
+
+    def tell(self, done: int, total: int, step: str) -> None:
+        """Report progress to whoever listens."""
+        if self.progress is not None:
+            self.progress(done, total, step)

@@ -1,0 +1,53 @@
+"""The rows of X, read block by block: no copy of the data in another precision is ever held whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.preprocessing import normalize
+
+__all__ = ["column_means", "row_blocks", "unit_rows"]
+
+BLOCK = 1 << 24  # numbers converted at once
+
+
+def row_blocks(X: Any, size: int = BLOCK) -> Iterator[slice]:
+    """Yield slices of rows that hold about `size` numbers each."""
+    step = max(1, size // max(X.shape[1], 1))
+    for start in range(0, X.shape[0], step):
+        yield slice(start, min(start + step, X.shape[0]))
+
+
+def column_means(X: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the mean row of a dense array, in float64."""
+    total = np.zeros(X.shape[1])
+    for rows in row_blocks(X):
+        total += X[rows].sum(axis=0, dtype=np.float64)
+    return total / X.shape[0]
+
+
+def unit_rows(X: Any) -> Any:
+    """Return X with rows of length 1, for the cosine metric; dense integers become float32."""
+    norms = _row_norms(X)
+    zero = np.flatnonzero(norms == 0.0)
+    if zero.size:
+        raise ValueError(
+            f"The cosine distance of a zero row is undefined: {zero.size} rows of X are zero, first row "
+            f"{zero[0]}. Drop these rows or use metric='euclidean'."
+        )
+    if sparse.issparse(X):
+        return normalize(X, copy=True)
+    unit = np.empty(X.shape, dtype=np.float64 if X.dtype == np.float64 else np.float32)
+    for rows in row_blocks(X):
+        unit[rows] = X[rows] / norms[rows, None]
+    return unit
+
+
+def _row_norms(X: Any) -> NDArray[np.float64]:
+    if sparse.issparse(X):
+        return np.asarray(sparse.linalg.norm(X, axis=1))
+    return np.concatenate([np.linalg.norm(X[rows].astype(np.float64), axis=1) for rows in row_blocks(X)])
