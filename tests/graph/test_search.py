@@ -90,3 +90,91 @@ def test_threads_change_nothing_and_progress_is_told(rng, method):
 def test_bad_options(change, message):
     with pytest.raises(ValueError, match=message):
         SearchOptions(**change)
+
+
+def recall_of(search, X, k):
+    _, found = search.neighbors_of_data(k)
+    D = pairwise_distances(X)
+    np.fill_diagonal(D, np.inf)
+    truth = np.argsort(D, axis=1)[:, :k]
+    return (truth[:, :, None] == found[:, None, :]).any(axis=2).mean()
+
+
+@pytest.mark.parametrize("kind", ["dense", "wide", "sparse"])
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+def test_approximate_search_reaches_its_recall(rng, kind, metric):
+    """The estimate is honest: the true recall over all rows is what was asked for, up to sampling."""
+    d = {"dense": 16, "wide": 300, "sparse": 500}[kind]
+    X = rng.normal(size=(4000, 8)) @ rng.normal(size=(8, d)) + 0.3 * rng.normal(size=(4000, d))
+    if kind == "sparse":
+        X = np.where(np.abs(X) > 3.0, X, 0.0)
+        X[:, 0] = 1.0
+    data = sparse.csr_array(X) if kind == "sparse" else X
+    search = NeighborSearch(data, metric=metric, method="approximate", options=SearchOptions(recall=0.9))
+    true = recall_of(search, X if metric == "euclidean" else X / np.linalg.norm(X, axis=1, keepdims=True), 7)
+    assert true >= 0.88
+    assert abs(true - search.recall) < 0.03
+    assert search.recall_sample == 1000
+
+
+def test_exact_search_takes_over(rng):
+    """Noise in 300 dimensions has no structure that a sketch could use; the recall asked for is still met."""
+    X = rng.normal(size=(3000, 300))
+    search = NeighborSearch(X, method="approximate", options=SearchOptions(recall=0.9999))
+    assert recall_of(search, X, 5) == 1.0
+    assert search.method == "exact"
+    assert (search.recall, search.recall_sample) == (1.0, 0)
+
+
+def test_approximate_distances_are_exact_and_lists_sorted(rng):
+    X = 1e6 + rng.normal(size=(3000, 20))
+    distances, indices = NeighborSearch(X, method="approximate").neighbors_of_data(6)
+    assert np.all(np.diff(distances, axis=1) >= 0)
+    assert np.all(indices != np.arange(3000)[:, None])
+    assert all(len(set(row)) == 6 for row in indices.tolist())
+    expected = np.linalg.norm(X[:, None] - X[indices], axis=-1)
+    assert_allclose(distances, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("as_sparse", [False, True])
+def test_new_points_find_their_neighbours(rng, as_sparse):
+    X = rng.normal(size=(5000, 6)) @ rng.normal(size=(6, 40))
+    Y = rng.normal(size=(400, 6)) @ rng.normal(size=(6, 40))
+    Y[:50] = X[rng.integers(5000, size=50)]
+    D = pairwise_distances(Y, X)
+    change = sparse.csr_array if as_sparse else np.asarray
+    search = NeighborSearch(change(X), method="approximate", options=SearchOptions(recall=0.9))
+    distances, found = search.query(change(Y), 5)
+    truth = np.argsort(D, axis=1)[:, :5]
+    assert (truth[:, :, None] == found[:, None, :]).any(axis=2).mean() >= 0.85
+    assert_allclose(distances, np.take_along_axis(D, found, axis=1), atol=1e-6)
+    assert_allclose(distances[:50, 0], 0.0, atol=1e-12)  # a known point finds itself
+
+
+def test_copies_in_approximate_search(rng):
+    """80 % of the rows repeat."""
+    points = rng.normal(size=(2000, 16))
+    X = points[np.concatenate([np.arange(2000), rng.integers(2000, size=8000)])]
+    W, report = knn_graph(X, method="approximate", n_neighbors=5, return_report=True)
+    assert np.diff(W.indptr).min() >= 5
+    assert not W.diagonal().any()
+    assert (W != W.T).nnz == 0
+    assert report.method == "approximate"
+
+
+@pytest.mark.parametrize("columns", [1, 3])
+def test_approximate_search_of_awkward_data(rng, columns):
+    """Few rows, constant columns, one feature, all equal: defined answers."""
+    for X in (
+        rng.normal(size=(7, columns)),
+        np.c_[rng.normal(size=(500, columns)), np.ones((500, 2))],
+        np.ones((50, columns)),
+    ):
+        W = knn_graph(X, method="approximate", n_neighbors=min(5, len(X) - 1))
+        assert np.diff(W.indptr).min() >= min(5, len(X) - 1)
+
+
+def test_methods_refuse_what_they_cannot_do(rng):
+    X = rng.normal(size=(30, 3))
+    with pytest.raises(ValueError, match="method='approximate' needs metric='euclidean' or 'cosine'. Got 'manhattan'"):
+        knn_graph(X, method="approximate", metric="manhattan")

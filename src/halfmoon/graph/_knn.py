@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,10 +27,6 @@ Matrix = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 
-@overload
-def knn_graph(X: Any, *, return_report: Literal[False] = False, **parameters: Any) -> sparse.csr_array: ...
-@overload
-def knn_graph(X: Any, *, return_report: Literal[True], **parameters: Any) -> tuple[sparse.csr_array, GraphReport]: ...
 def knn_graph(
     X: Any,
     *,

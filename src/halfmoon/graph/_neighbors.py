@@ -92,7 +92,9 @@ class NeighborSearch:
     def neighbors_of_data(self, k: int) -> Neighbors:
         """Return, for every row of X, its k nearest rows other than itself (by index, not by value)."""
         if isinstance(self._search, ApproximateSearch):
-            return self._distances(*self._search.neighbors_of_data(k))
+            found = self._distances(*self._search.neighbors_of_data(k))
+            self.method = "approximate" if self.recall_sample else "exact"  # which takes over if need be
+            return found
         n = self.X.shape[0]
         distances, indices = self._search.query(self.X, k + 1)
         is_self = indices == np.arange(n)[:, None]
