@@ -44,7 +44,7 @@ def test_links_are_a_minimum_spanning_tree_between_components(rng, metric):
 def test_large_components_are_joined_by_a_short_link(rng):
     """Two bars end to end, of which only a sample looks for links: polishing finds the gap."""
     left = np.c_[rng.uniform(0.0, 1.0, 20_000), rng.uniform(0.0, 0.1, 20_000)]
-    X = np.concatenate([left, left + [1.5, 0.0]])
+    X = np.concatenate([left, left + np.array([1.5, 0.0])])
     labels = np.repeat([0, 1], 20_000)
     links = shortest_links(X, labels, "euclidean", rng)
     assert len(links.lengths) == 1

@@ -22,7 +22,7 @@ from scipy import sparse
 from halfmoon._parallel import Team
 from halfmoon.graph._cells import Cells, Lists, search_tree
 from halfmoon.graph._copies import RowLookup
-from halfmoon.graph._exact import BlasSearch, PairwiseSearch, sorted_nearest
+from halfmoon.graph._exact import BlasSearch, PairwiseSearch, sorted_nearest, without_self
 from halfmoon.graph._kernels.cells import probe_cells
 from halfmoon.graph._kernels.lists import reverse_lists
 from halfmoon.graph._kernels.nearest import keep_nearest, measure_pairs
@@ -40,8 +40,9 @@ ATTEMPTS = 4  # times that trees are grown, with twice the probes each time
 LIST = 20  # candidates per point, at least; 2 k for large k
 ROUNDS = 6  # of refinement after trees are grown
 GAIN = 0.002  # a round that gains less recall is the last
-AUDIT = 1000  # rows whose true neighbours are found
-SLACK = 1.0001  # of squared float32 distances
+AUDIT = 500  # rows whose true neighbours are found
+ROUNDING = 1e-5  # of distances in the sketch, relative to the largest norm
+FAITHFUL = 1e-3  # relative error of a neighbour's distance up to which a complete sketch stands for X
 QUERY_PROBES = 16  # cells searched for a new point, at first
 QUERY_PANEL = 1024  # new points at once
 
@@ -89,9 +90,7 @@ class ApproximateSearch:
             if reached:
                 self.recall, self.recall_sample = search.estimate, len(search.sample)
                 return self._in_order(search.best, team)
-        distances, indices = self.exact.query(self.X, k + 1)
-        others = indices != np.arange(len(indices))[:, None]
-        return distances[others].reshape(-1, k), indices[others].reshape(-1, k)
+        return without_self(*self.exact.query(self.X, k + 1))
 
     def _in_order(self, best: Lists, team: Team) -> Neighbors:
         """Return distances in float64 and rows of X, in the order of X."""
@@ -172,7 +171,7 @@ class _Refinement:
         self.points, self.n = search.points, len(search.points)
         self.lists = Lists.empty(self.n, min(max(LIST, 2 * k), self.n - 1))
         self.complete = search.sketch.complete
-        self.ranked = self.lists if self.complete else Lists.empty(self.n, min(2 * k, self.n - 1))
+        self.ranked = Lists.empty(0 if self.complete else self.n, min(2 * k, self.n - 1))
         self.sample = np.sort(search.rng.choice(self.n, min(self.n, AUDIT), replace=False))
         self.truth: Lists | None = None
         self.estimate = 0.0
@@ -183,13 +182,17 @@ class _Refinement:
         lists = self.lists if self.complete else self.ranked
         return Lists(lists.squares[:, : self.k], lists.entries[:, : self.k])
 
+    @property
+    def proposed(self) -> Lists:
+        """What the sketch has found: the answer if it is complete, else candidates."""
+        return self.best if self.complete else self.lists
+
     def run(self) -> bool:
         """Grow trees and refine until the recall is reached; tell whether it was."""
         for attempt in range(ATTEMPTS):
             for _ in range(TREES):
                 search_tree(self.points, self.lists, self.search._seed(), PROBES << attempt, self.team)
-            candidates = (lambda: self.best) if self.complete else (lambda: self.lists)
-            reached = self._repeat(self._refine_sketch, candidates, "neighbours of neighbours")
+            reached = self._repeat(self._refine_sketch, lambda: self.proposed, "neighbours of neighbours")
             if not self.complete:
                 self._rank()
                 reached = self._repeat(self._refine_exact, lambda: self.best, "exact distances")
@@ -224,18 +227,33 @@ class _Refinement:
 
     def _audit(self) -> Lists:
         """Find the true neighbours of the sample."""
-        truth = Lists.empty(len(self.sample), self.k)
-        rows, index = self.search.rows, self.search.row
-        if self.complete:
-            rows, index = self.points, np.arange(self.n, dtype=np.int32)
+        truth, search = Lists.empty(len(self.sample), self.k), self.search
+        rounding = np.float32(ROUNDING * np.sqrt(np.square(self.points).sum(axis=1).max()))
 
         def work(lo: int, hi: int) -> None:
             audit_rows(
-                rows, index, self.points, self.sample, self.lists.entries, SLACK, lo, hi, truth.squares, truth.entries
+                search.rows,
+                search.row,
+                self.points,
+                rounding,
+                self.sample,
+                self.lists.entries,
+                lo,
+                hi,
+                truth.squares,
+                truth.entries,
             )
 
         self.team.share(work, len(self.sample))
+        if self.complete and not self._faithful(truth):
+            self.complete, self.ranked = False, Lists.empty(self.n, self.ranked.entries.shape[1])
         return truth
+
+    def _faithful(self, truth: Lists) -> bool:
+        """Tell whether float32 resolves the distances of neighbours: not in a tight cluster far from the rest."""
+        gaps = self.points[self.sample][:, None] - self.points[truth.neighbors]
+        in_sketch, exact = np.linalg.norm(gaps, axis=2), np.sqrt(truth.squares)
+        return bool(np.all(np.abs(in_sketch - exact) <= FAITHFUL * exact))
 
     def _reverse(self, lists: Lists) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Return who names each point, and how many do."""

@@ -12,11 +12,11 @@ from sklearn.metrics.pairwise import paired_euclidean_distances
 from sklearn.neighbors import NearestNeighbors
 
 from halfmoon._parallel import Team
-from halfmoon.graph._kernels.nearest import keep_nearest, measure_pairs
+from halfmoon.graph._kernels.nearest import keep_nearest, measure_pairs, subtract_all
 from halfmoon.graph._options import SearchOptions
 from halfmoon.graph._points import column_means, row_blocks
 
-__all__ = ["BlasSearch", "KDTreeSearch", "PairwiseSearch", "sorted_nearest"]
+__all__ = ["BlasSearch", "KDTreeSearch", "PairwiseSearch", "sorted_nearest", "without_self"]
 
 Neighbors = tuple[NDArray[np.float64], NDArray[np.intp]]
 
@@ -67,7 +67,7 @@ class BlasSearch:
 
     A few more than k candidates are measured by subtraction in float64. If the last candidate is farther than the
     k-th by more than products can round, no other row can belong to the k nearest; rows without this certificate (a
-    tight cluster far away, many ties) are searched again in float64.
+    tight cluster far away, many ties) are searched again in float64, and at last by subtraction alone.
     """
 
     def __init__(self, X: NDArray[Any], options: SearchOptions) -> None:
@@ -86,7 +86,9 @@ class BlasSearch:
             again = np.flatnonzero(~certain)
             if again.size:
                 at = rows.start + again
-                distances[at], indices[at], _ = self._search(block[again], k, norms[np.float64])
+                distances[at], indices[at], certain = self._search(block[again], k, norms[np.float64])
+                again, at = again[~certain], at[~certain]
+                distances[at], indices[at] = self._subtract(block[again], k)
             return rows.stop
 
         panels = [slice(i, min(i + QUERY_PANEL, Y.shape[0])) for i in range(0, Y.shape[0], QUERY_PANEL)]
@@ -117,6 +119,12 @@ class BlasSearch:
         certain = (values[:, -1].astype(np.float64) - rounding > reach + rounding) | (c == n)
         return distances, indices, certain
 
+    def _subtract(self, Y: NDArray[np.float64], k: int) -> Neighbors:
+        """Return the neighbours by differences of all pairs: slow, and right for every scale of the data."""
+        distances, columns = np.full((len(Y), k), np.inf), np.zeros((len(Y), k), dtype=np.int64)
+        subtract_all(Y, self.X, distances, columns)
+        return sorted_nearest(distances, columns, k)
+
     def _centered(self, rows: slice, dtype: Any) -> NDArray[Any]:
         return (self.X[rows] - self.center).astype(dtype, copy=False)
 
@@ -130,3 +138,11 @@ def sorted_nearest(distances: NDArray[np.float64], indices: NDArray[Any], k: int
     """Return the k nearest candidates of each row in order; ties go to the lowest index."""
     order = np.lexsort((indices, distances), axis=1)[:, :k]
     return np.take_along_axis(distances, order, axis=1), np.take_along_axis(indices, order, axis=1).astype(np.intp)
+
+
+def without_self(distances: NDArray[np.float64], indices: NDArray[np.intp]) -> Neighbors:
+    """Drop each row's own index from its list; where ties at distance 0 have pushed it out, the last one."""
+    n, width = indices.shape
+    is_self = indices == np.arange(n)[:, None]
+    is_self[~is_self.any(axis=1), -1] = True
+    return distances[~is_self].reshape(n, width - 1), indices[~is_self].reshape(n, width - 1)

@@ -15,7 +15,7 @@ from scipy import sparse
 
 from halfmoon._validation import check_choice
 from halfmoon.graph._approximate import ApproximateSearch
-from halfmoon.graph._exact import BlasSearch, KDTreeSearch, PairwiseSearch
+from halfmoon.graph._exact import BlasSearch, KDTreeSearch, PairwiseSearch, without_self
 from halfmoon.graph._options import SearchOptions
 from halfmoon.graph._points import unit_rows
 
@@ -95,12 +95,7 @@ class NeighborSearch:
             found = self._distances(*self._search.neighbors_of_data(k))
             self.method = "approximate" if self.recall_sample else "exact"  # which takes over if need be
             return found
-        n = self.X.shape[0]
-        distances, indices = self._search.query(self.X, k + 1)
-        is_self = indices == np.arange(n)[:, None]
-        # With more than k ties at distance 0 the row itself may be missing: drop the last one instead.
-        is_self[~is_self.any(axis=1), -1] = True
-        return self._distances(distances[~is_self].reshape(n, k), indices[~is_self].reshape(n, k))
+        return self._distances(*without_self(*self._search.query(self.X, k + 1)))
 
     def _distances(self, distances: NDArray[np.float64], indices: NDArray[np.intp]) -> Neighbors:
         if self.metric == "cosine":  # 1 - cos = |u - v|^2 / 2 for unit rows

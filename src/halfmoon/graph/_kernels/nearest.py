@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from halfmoon._jit import fast_njit, njit
+from halfmoon.graph._kernels.lists import insert
 
-__all__ = ["keep_nearest", "measure_pairs"]
+__all__ = ["keep_nearest", "measure_pairs", "subtract_all"]
 
 
 @njit
@@ -24,27 +25,47 @@ def keep_nearest(
         for j in range(products.shape[1]):
             value = norms[j] - 2 * products[i, j]
             if value < worst:
-                place = c - 1
-                while place > 0 and values[i, place - 1] > value:
-                    values[i, place], columns[i, place] = values[i, place - 1], columns[i, place - 1]
-                    place -= 1
-                values[i, place], columns[i, place] = value, first + j
+                insert(values[i], columns[i], value, first + j)
                 worst = values[i, c - 1]
 
 
 @fast_njit
+def distance(
+    y,  # IN   (d,)  float64
+    x,  # IN   (d,)
+):
+    """|y - x| by subtraction, free of the cancellation of |y|^2 + |x|^2 - 2 x'y."""
+    total = 0.0
+    for f in range(y.size):
+        difference = y[f] - np.float64(x[f])
+        total += difference * difference
+    return np.sqrt(total)
+
+
+@njit
 def measure_pairs(
     Y,  # IN   (b, d)  float64
     X,  # IN   (n, d)
     candidates,  # IN   (b, c)  rows of X
     distances,  # OUT  (b, c)  float64
 ):
-    """Distances <- |y_i - x_j| by subtraction, free of the cancellation of |y|^2 + |x|^2 - 2 x'y."""
+    """Distances <- |y_i - x_j|."""
     for i in range(candidates.shape[0]):
         for c in range(candidates.shape[1]):
-            j = candidates[i, c]
-            total = 0.0
-            for f in range(Y.shape[1]):
-                difference = Y[i, f] - np.float64(X[j, f])
-                total += difference * difference
-            distances[i, c] = np.sqrt(total)
+            distances[i, c] = distance(Y[i], X[candidates[i, c]])
+
+
+@njit
+def subtract_all(
+    Y,  # IN     (b, d)  float64
+    X,  # IN     (n, d)
+    distances,  # INOUT  (b, k)  smallest so far, ascending
+    columns,  # INOUT  (b, k)
+):
+    """Find the nearest rows of X by the differences of all pairs; ties keep the lower column."""
+    k = distances.shape[1]
+    for i in range(Y.shape[0]):
+        for j in range(X.shape[0]):
+            value = distance(Y[i], X[j])
+            if value < distances[i, k - 1]:
+                insert(distances[i], columns[i], value, j)

@@ -25,7 +25,7 @@ def collect_candidates(
     seen,  # WORK hash table
     candidates,  # OUT  (more than (c+r)(c+1),)
 ):
-    """Collect the neighbours of the neighbours of i, each once, less the pairs tried before; return their count."""
+    """Collect the neighbours of the neighbours of i, each once, less pairs tried a round ago; return their count."""
     c = old.shape[1]
     count = 0
     for u in range(c + counts[i]):  # no branches on what is far in memory: the loads overlap
@@ -138,16 +138,17 @@ def audit_rows(
     X,  # IN   (m, d) array, or tuple of a csr_array
     row,  # IN   (n,)
     points,  # IN   (n, s)  a projection of X
+    rounding,  # IN   how much longer than in X a distance of points may be
     sample,  # IN   (q,)    points to audit
     candidates,  # IN   (n, c)  entries, to start from
-    slack,  # IN   relative rounding error of the sketch
     lo,  # IN   samples lo .. hi-1
     hi,  # IN
     squares,  # OUT  (q, k)
     entries,  # OUT  (q, k)
 ):
     """Find the true neighbours of a sample: all points, except those that the sketch proves too far."""
-    k = squares.shape[1]
+    last = squares.shape[1] - 1
+    limits = np.empty(hi - lo, np.float32)
     for q in range(lo, hi):
         i = sample[q]
         squares[q] = np.inf
@@ -155,15 +156,17 @@ def audit_rows(
         for u in range(candidates.shape[1]):
             if candidates[i, u] >= 0:
                 square = exact_distance(X, row[i], row[candidates[i, u] >> 1])
-                if square < squares[q, k - 1]:
+                if square < squares[q, last]:
                     insert(squares[q], entries[q], square, candidates[i, u])
+        limits[q - lo] = (np.sqrt(squares[q, last]) + rounding) ** 2
     for first in range(0, points.shape[0], TILE):  # a tile of points stays in cache for all samples
         for q in range(lo, hi):
             for j in range(first, min(first + TILE, points.shape[0])):
-                if sketch_distance(points, sample[q], j) > squares[q, k - 1] * slack:
+                if sketch_distance(points, sample[q], j) > limits[q - lo]:
                     continue
                 if j == sample[q] or holds(entries[q], j):
                     continue
                 square = exact_distance(X, row[sample[q]], row[j])
-                if square < squares[q, k - 1]:
+                if square < squares[q, last]:
                     insert(squares[q], entries[q], square, 2 * j)
+                    limits[q - lo] = (np.sqrt(squares[q, last]) + rounding) ** 2
