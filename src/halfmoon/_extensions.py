@@ -15,6 +15,7 @@ Where Q_hat is singular its null space is known and the inverse is taken on the 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -22,9 +23,9 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from halfmoon._base_kernels import BaseKernel
-from halfmoon.graph import NeighborSearch, find_copies
+from halfmoon.graph import NeighborSearch, SearchOptions, find_copies
 from halfmoon.regularizers import Regularizer
-from halfmoon.restriction import Restriction, interpolate
+from halfmoon.restriction import Restriction, interpolate, interpolation_rows
 from halfmoon.solvers import SolveOptions
 
 __all__ = ["Extension", "GraphExtension", "KernelExtension"]
@@ -64,7 +65,11 @@ class KernelExtension:
 
 
 class GraphExtension:
-    """t_x' K_SS t_x', through the features Phi = T B with K_SS = B B'; Phi has one row a distinct training point."""
+    """t_x' K_SS t_x', through the features Phi = T B with K_SS = B B'; Phi has one row a distinct training point.
+
+    What only needs the values of some functions on the training points (a decision function, say) asks for these
+    (`on_training_points`) and `average`s them; Phi, of size n x n_hat, is computed when a kernel matrix is asked for.
+    """
 
     def __init__(
         self,
@@ -79,15 +84,33 @@ class GraphExtension:
         n_neighbors: int,
         options: SolveOptions,
     ) -> None:
-        S = restriction.landmarks
-        B = square_root(landmark_gram(restriction, base(X_S, X_S), eta))
-        features = B if len(S) == Q.n and np.array_equal(S, np.arange(Q.n)) else interpolate(Q, restriction, B, options)
+        self.restriction, self.Q, self.options = restriction, Q, options
+        self.K_SS = landmark_gram(restriction, base(X_S, X_S), eta)
         # A kernel is a function of the point, so copies share one row: that of a landmark, else their mean.
-        copies = find_copies(X)
-        self.features = copies.mean(features)
-        self.features[copies.group[S]] = B  # T is the identity on S, and equal landmarks have equal rows of B
-        self.search = NeighborSearch(X[copies.first], metric=metric)
-        self.n_neighbors = min(n_neighbors, len(copies.first))
+        self.copies = find_copies(X)
+        self.search = NeighborSearch(
+            X if len(self.copies.first) == X.shape[0] else X[self.copies.first],
+            metric=metric,
+            options=SearchOptions(n_jobs=options.n_jobs),
+        )
+        self.n_neighbors = min(n_neighbors, len(self.copies.first))
+
+    @cached_property
+    def features(self) -> Matrix:
+        """Phi on the distinct training points."""
+        return self.on_training_points(square_root(self.K_SS))
+
+    def on_training_points(self, h_hat: Matrix) -> Matrix:
+        """Return T h_hat, the functions with these values on S, at the distinct training points."""
+        S, n = self.restriction.landmarks, self.Q.n
+        whole = len(S) == n and np.array_equal(S, np.arange(n))
+        values = self.copies.mean(h_hat if whole else interpolate(self.Q, self.restriction, h_hat, self.options))
+        values[self.copies.group[S]] = h_hat  # T is the identity on S, and equal landmarks have equal values
+        return values
+
+    def rows(self, rows: NDArray[np.intp]) -> Matrix:
+        """Return t_i for some training rows i."""
+        return interpolation_rows(self.Q, self.restriction, rows, self.options)
 
     def gram(self, A: Any, B: Any) -> Matrix:
         """Return t_a' K_SS t_b for the rows of A and B."""
@@ -98,13 +121,17 @@ class GraphExtension:
         return np.square(self.transform(A)).sum(axis=1)
 
     def transform(self, A: Any) -> Matrix:
-        """Return the mean of the neighbours' features, weighted so that a training point gets its own."""
+        """Return Phi for any points."""
+        return self.average(A, self.features)
+
+    def average(self, A: Any, values: Matrix) -> Matrix:
+        """Return the mean of the neighbours' values, weighted so that a training point gets its own."""
         distances, indices = self.search.query(A, self.n_neighbors)
         weights = interpolating_weights(distances)
-        features = np.zeros((A.shape[0], self.features.shape[1]))
+        means = np.zeros((A.shape[0], values.shape[1]))
         for j in range(self.n_neighbors):
-            features += weights[:, j, None] * self.features[indices[:, j]]
-        return features
+            means += weights[:, j, None] * values[indices[:, j]]
+        return means
 
 
 def interpolating_weights(distances: NDArray[np.float64]) -> NDArray[np.float64]:

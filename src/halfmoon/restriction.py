@@ -16,11 +16,20 @@ from halfmoon._validation import check_integer
 from halfmoon.exceptions import AccuracyWarning, DisconnectedGraphWarning
 from halfmoon.landmarks import check_landmarks
 from halfmoon.regularizers import Greens, MatrixRegularizer, PowerRegularizer, Regularizer
+from halfmoon.regularizers._base import indicators
 from halfmoon.solvers import SolveOptions
 from halfmoon.solvers._options import Progress
 from halfmoon.solvers._system import ROUNDOFF
 
-__all__ = ["Restriction", "compute_restriction", "interpolate", "restrict", "restrict_powers", "tell"]
+__all__ = [
+    "Restriction",
+    "compute_restriction",
+    "interpolate",
+    "interpolation_rows",
+    "restrict",
+    "restrict_powers",
+    "tell",
+]
 
 Matrix = NDArray[np.float64]
 
@@ -355,6 +364,41 @@ def interpolate(Q: Regularizer, restriction: Restriction, h_hat: ArrayLike, opti
             stacklevel=2,
         )
     return h_star.reshape(Q.n, *values.shape[1:])
+
+
+def interpolation_rows(
+    Q: Regularizer, restriction: Restriction, rows: NDArray[np.intp], options: SolveOptions
+) -> Matrix:
+    """Return the given rows of T, the interpolation of Theorem 3.2 from S to all points: h*_rows = T_rows h_hat.
+
+    One solve a row that is not a landmark; landmarks have rows of the identity.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from halfmoon.regularizers import PowerRegularizer
+    >>> from halfmoon.restriction import interpolation_rows, restrict
+    >>> from halfmoon.solvers import SolveOptions
+    >>> path = np.diag(np.ones(4), 1) + np.diag(np.ones(4), -1)
+    >>> Q = PowerRegularizer(path, power=1, normalized=False, ridge=1e-9)
+    >>> interpolation_rows(Q, restrict(Q, [0, 4]), np.array([1, 4]), SolveOptions()).round(6) + 0.0
+    array([[0.75, 0.25],
+           [0.  , 1.  ]])
+    """
+    S = restriction.landmarks
+    place = np.full(Q.n, -1)
+    place[S] = np.arange(len(S))
+    T = np.zeros((len(rows), len(S)))
+    known = place[rows] >= 0
+    T[known, place[rows[known]]] = 1.0
+    others = rows[~known]
+    if others.size:
+        # T = G E Q_hat + V V_S^+ (I - G_SS Q_hat) with G = Q^+ off the modes V, symmetric.
+        from_S = Q.solve_off_modes(indicators(others, Q.n), options)[S].T @ restriction.Q_hat
+        V_S, present = _present_modes(Q.modes, S)
+        rest = np.eye(len(S)) - restriction.smooth @ restriction.Q_hat
+        T[~known] = from_S + Q.modes[others][:, present] @ np.linalg.lstsq(V_S, rest)[0]
+    return T
 
 
 def _root_of_inverse(H: Matrix, cut: float) -> Matrix:
