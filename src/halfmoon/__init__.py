@@ -6,16 +6,33 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from halfmoon.cluster import KernelKMeans
+    from halfmoon.features import LandmarkFeatures
     from halfmoon.kernels import DataDependentKernel
     from halfmoon.landmarks import select_landmarks
     from halfmoon.restriction import restrict
+    from halfmoon.semi_supervised import LapRLSClassifier, LapRLSRegressor, LapSVC
 
-__all__ = ["DataDependentKernel", "restrict", "select_landmarks"]
+__all__ = [
+    "DataDependentKernel",
+    "KernelKMeans",
+    "LandmarkFeatures",
+    "LapRLSClassifier",
+    "LapRLSRegressor",
+    "LapSVC",
+    "restrict",
+    "select_landmarks",
+]
 __version__ = "0.1.0"
 
 # Names are loaded when they are first asked for (PEP 562): scikit-learn and numba take seconds to import.
 _HOMES = {
     "DataDependentKernel": "halfmoon.kernels",
+    "KernelKMeans": "halfmoon.cluster",
+    "LandmarkFeatures": "halfmoon.features",
+    "LapRLSClassifier": "halfmoon.semi_supervised",
+    "LapRLSRegressor": "halfmoon.semi_supervised",
+    "LapSVC": "halfmoon.semi_supervised",
     "restrict": "halfmoon.restriction",
     "select_landmarks": "halfmoon.landmarks",
 }

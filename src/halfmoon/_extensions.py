@@ -14,6 +14,7 @@ Where Q_hat is singular its null space is known and the inverse is taken on the 
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any, Protocol
@@ -24,6 +25,7 @@ from scipy import linalg
 
 from halfmoon._base_kernels import BaseKernel
 from halfmoon.graph import NeighborSearch, SearchOptions, find_copies
+from halfmoon.graph._copies import Copies
 from halfmoon.regularizers import Regularizer
 from halfmoon.restriction import Restriction, interpolate, interpolation_rows
 from halfmoon.solvers import SolveOptions
@@ -54,13 +56,14 @@ class KernelExtension:
 
     def gram(self, A: Any, B: Any) -> Matrix:
         """Return eq. 6 for the rows of A and B."""
-        return self.base(A, B) - self.eta * (self._measured(A) @ self._measured(B).T)
+        return self.base(A, B) - self.eta * (self.measured(A) @ self.measured(B).T)
 
     def diag(self, A: Any) -> NDArray[np.float64]:
         """Return the diagonal of eq. 6."""
-        return self.base.diag(A) - self.eta * np.square(self._measured(A)).sum(axis=1)
+        return self.base.diag(A) - self.eta * np.square(self.measured(A)).sum(axis=1)
 
-    def _measured(self, A: Any) -> Matrix:
+    def measured(self, A: Any) -> Matrix:
+        """Return k_x' F for the rows x of A, with F F' = (A + eta K_hat)^-1."""
         return self.base(A, self.X_S) @ self.root
 
 
@@ -86,14 +89,32 @@ class GraphExtension:
     ) -> None:
         self.restriction, self.Q, self.options = restriction, Q, options
         self.K_SS = landmark_gram(restriction, base(X_S, X_S), eta)
-        # A kernel is a function of the point, so copies share one row: that of a landmark, else their mean.
-        self.copies = find_copies(X)
-        self.search = NeighborSearch(
-            X if len(self.copies.first) == X.shape[0] else X[self.copies.first],
-            metric=metric,
-            options=SearchOptions(n_jobs=options.n_jobs),
-        )
-        self.n_neighbors = min(n_neighbors, len(self.copies.first))
+        self.X, self.metric = X, metric
+        self._n_neighbors = n_neighbors
+
+    @cached_property
+    def copies(self) -> Copies:
+        """A kernel is a function of the point, so copies share one row: that of a landmark, else their mean."""
+        return find_copies(self.X)
+
+    @property
+    def n_neighbors(self) -> int:
+        """Neighbours that a point is placed by."""
+        return min(self._n_neighbors, len(self.copies.first))
+
+    @cached_property
+    def search(self) -> NeighborSearch:
+        """Search among the distinct training points."""
+        X = self.X if len(self.copies.first) == self.X.shape[0] else self.X[self.copies.first]
+        return NeighborSearch(X, metric=self.metric, options=SearchOptions(n_jobs=self.options.n_jobs))
+
+    def bent(self, base: BaseKernel, X_S: Any, restriction: Restriction, eta: float, Q: Regularizer) -> GraphExtension:
+        """Return the extension of another kernel on the same points; their copies and their search are shared."""
+        twin = copy.copy(self)
+        vars(twin).pop("features", None)
+        twin.restriction, twin.Q = restriction, Q
+        twin.K_SS = landmark_gram(restriction, base(X_S, X_S), eta)
+        return twin
 
     @cached_property
     def features(self) -> Matrix:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import _check_n_features as check_n_features
+from sklearn.utils.validation import _check_sample_weight as check_sample_weight
 from sklearn.utils.validation import check_array, validate_data
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "check_n_features",
     "check_points",
     "check_real",
+    "check_sample_weight",
     "labeled_mask",
     "validate_data",
 ]

@@ -34,13 +34,14 @@ from halfmoon.regularizers import (
     PowerRegularizer,
     Regularizer,
 )
-from halfmoon.restriction import compute_restriction, interpolate, tell
+from halfmoon.restriction import Restriction, compute_restriction, interpolate, tell
 from halfmoon.solvers import SolveOptions
 
-__all__ = ["DataDependentKernel"]
+__all__ = ["DataDependentKernel", "fit_small"]
 
 METHODS = ("efficient", "full", "budget")
-EXTENSIONS = ("graph", "kernel")
+EXTENSIONS = ("auto", "graph", "kernel")
+VARIABLE = {"eta", "base_kernel", "gamma", "base_kernel_params", "extension", "power"}  # what needs no new graph
 DEFAULT_LANDMARKS = 500
 MEDIAN_SAMPLE = 1000  # landmarks that the median heuristic of the RBF width looks at
 
@@ -95,9 +96,10 @@ class DataDependentKernel(BaseEstimator):
         "efficient": eq. 6. "full": eq. 4, every point is a landmark; cubic in n. "budget": the graph sees the
         landmarks only, the benchmark of section 5.1. On new points these are the paper's formulas with
         ``extension="kernel"``.
-    extension : {"graph", "kernel"}, default="graph"
+    extension : {"auto", "graph", "kernel"}, default="auto"
         Off the landmarks: through the interpolant of Theorem 3.2 on the graph, or through the base kernel as
-        in eq. 6. Equal on the landmarks.
+        in eq. 6. Equal on the landmarks. "auto": halfmoon's estimators decide by the labels, and the kernel by
+        itself takes "graph".
     eps : float, default=1e-6
         Accuracy of Q^+ on the landmarks, relative to its largest entry, verified.
     solver : str, default="auto"
@@ -121,6 +123,10 @@ class DataDependentKernel(BaseEstimator):
         Q.
     graph_ : scipy.sparse.csr_array or None
         W; None if a regulariser was given. With ``method="budget"`` on the landmarks only.
+    points_ : ndarray, csr_array or None
+        What the graph extension searches among: X, or the landmarks for the budget kernel.
+    eta_ : float
+        The eta of eq. 5.
     base_kernel_ : BaseKernel
         K with the parameters that were used.
     n_features_in_ : int
@@ -169,7 +175,7 @@ class DataDependentKernel(BaseEstimator):
         n_landmarks: int | None = None,
         landmarks: Any = "random",
         method: str = "efficient",
-        extension: str = "graph",
+        extension: str = "auto",
         eps: float = 1e-6,
         solver: str = "auto",
         memory: Any = None,
@@ -222,7 +228,7 @@ class DataDependentKernel(BaseEstimator):
     def _fit(self, X: Any, y: Any) -> None:
         check_choice("method", self.method, METHODS)
         check_choice("extension", self.extension, EXTENSIONS)
-        eta = check_real("eta", self.eta, advice="eta = 0 is the base kernel.")
+        check_real("eta", self.eta, advice="eta = 0 is the base kernel.")
         check_real("eps", self.eps, strict=True)
         check_integer("n_neighbors", self.n_neighbors, low=1)
         if isinstance(self.metric, str):
@@ -233,17 +239,53 @@ class DataDependentKernel(BaseEstimator):
         self.landmark_indices_ = self._choose_landmarks(X, y)
         seen = X[self.landmark_indices_] if self.method == "budget" else X  # the points that the graph sees
         S = np.arange(seen.shape[0]) if self.method == "budget" else self.landmark_indices_
+        self.points_ = None if self.extension == "kernel" else seen  # eq. 6 needs the landmarks only
         self.graph_, self.regularizer_ = self._regularize(seen)
         self.landmarks_ = seen[S].astype(np.float64)
-        sample = self.landmarks_[:: -(-len(S) // MEDIAN_SAMPLE)]  # evenly spread: the rows may be sorted by class
-        self.base_kernel_ = BaseKernel.resolve(self.base_kernel, self.gamma, self.base_kernel_params, sample)
-        self.base_kernel_.check_semidefinite(self.base_kernel_(sample, sample))
         options = SolveOptions(eps=self.eps, solver=self._solver, n_jobs=self.n_jobs)
         cached = check_memory(self.memory).cache(compute_restriction)
         self.restriction_ = cached(self.regularizer_, S, options)
         tell(self.regularizer_, self.restriction_, self.eps)
-        self.extension_ = self._extend(seen, eta)
+        self._bend()
+        self.extension_ = self.extend("graph" if self.extension == "auto" else self.extension)
         self.n_samples_fit_ = X.shape[0]
+
+    def _bend(self) -> None:
+        """Resolve what needs no solve: the base kernel and eta."""
+        sample = self.landmarks_[:: -(-self.landmarks_.shape[0] // MEDIAN_SAMPLE)]  # rows may be sorted by class
+        self.base_kernel_ = BaseKernel.resolve(self.base_kernel, self.gamma, self.base_kernel_params, sample)
+        self.base_kernel_.check_semidefinite(self.base_kernel_(sample, sample))
+        self.eta_ = check_real("eta", self.eta, advice="eta = 0 is the base kernel.")
+
+    def variant(self, restriction: Restriction | None = None, **params: Any) -> Self:
+        """Return a kernel fitted to the same data with another eta, base kernel, extension or power.
+
+        Graph, landmarks and solves are shared. Another power needs its `restriction` (`restrict_powers`).
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from halfmoon import DataDependentKernel
+        >>> X = np.random.default_rng(2).normal(size=(50, 2))
+        >>> kernel = DataDependentKernel(n_neighbors=10, n_landmarks=10, random_state=0).fit(X)
+        >>> other = kernel.variant(eta=10.0)
+        >>> bool(np.allclose(other(X), kernel.set_params(eta=10.0).fit(X)(X)))
+        True
+        """
+        check_is_fitted(self, "restriction_")
+        unknown = params.keys() - VARIABLE
+        if unknown:
+            raise ValueError(f"A variant shares graph and solves: it cannot change {sorted(unknown)}.")
+        twin = copy.copy(self)
+        for name, value in params.items():
+            setattr(twin, name, value)
+        if restriction is not None:
+            assert isinstance(self.regularizer_, PowerRegularizer)
+            twin.restriction_, twin.regularizer_ = restriction, self.regularizer_.with_power(twin.power)
+        twin._bend()
+        extension = "graph" if twin.extension == "auto" else twin.extension
+        twin.extension_ = twin.extend(extension)
+        return twin
 
     def _choose_landmarks(self, X: Any, y: Any) -> NDArray[np.intp]:
         n = X.shape[0]
@@ -304,16 +346,20 @@ class DataDependentKernel(BaseEstimator):
         # T = Q^+ E A^-1 amplifies solve errors by the condition of A: interpolate more accurately than A itself.
         return SolveOptions(eps=1e-3 * self.eps, solver=self._solver, n_jobs=self.n_jobs)
 
-    def _extend(self, seen: Any, eta: float) -> Extension:
-        if self.extension == "kernel":
-            return KernelExtension(self.base_kernel_, self.landmarks_, self.restriction_, eta)
+    def extend(self, name: str) -> Extension:
+        """Return the extension of this name; the graph extension shares its search with one that is there."""
+        bent = (self.base_kernel_, self.landmarks_, self.restriction_, self.eta_)
+        if name == "kernel":
+            return KernelExtension(*bent)
+        if self.points_ is None:
+            raise ValueError("A kernel fitted with extension='kernel' has forgotten its points. Fit it with 'auto'.")
+        known = getattr(self, "extension_", None)
+        if isinstance(known, GraphExtension):
+            return known.bent(*bent, self.regularizer_)
         return GraphExtension(
-            self.base_kernel_,
-            self.landmarks_,
-            self.restriction_,
-            eta,
+            *bent,
             Q=self.regularizer_,
-            X=seen,
+            X=self.points_,
             metric=self.metric,
             n_neighbors=self.n_neighbors,
             options=self._options,
@@ -484,6 +530,24 @@ class DataDependentKernel(BaseEstimator):
             f"{text}\n  fitted: n={self.n_samples_fit_}, landmarks={len(r.landmarks)}, "
             f"components={r.n_components}, solver={r.solver!r}, error bound={r.error_bound:.1e}"
         )
+
+
+def fit_small(kernel: DataDependentKernel, X: Any, y: Any = None) -> DataDependentKernel:
+    """Fit a kernel as estimators do: on fewer rows than it asks for neighbours or landmarks it takes all there are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from halfmoon.kernels import DataDependentKernel, fit_small
+    >>> len(fit_small(DataDependentKernel(n_landmarks=9), np.array([[0.0], [1.0], [3.0]])).landmark_indices_)
+    3
+    """
+    n = X.shape[0]
+    if kernel.graph is None and kernel.n_neighbors >= n:
+        kernel.set_params(n_neighbors=n - 1)
+    if kernel.n_landmarks is not None and kernel.n_landmarks > n:
+        kernel.set_params(n_landmarks=n)
+    return kernel.fit(X, y)
 
 
 def _fitted_names(estimator: BaseEstimator) -> list[str]:

@@ -121,6 +121,12 @@ class InversePower:
         self.system, self.power = system, power
         self._solvers: dict[SolveOptions, Solver] = {}
 
+    def with_power(self, power: int) -> InversePower:
+        """Return another power of the same system, with the same solvers."""
+        twin = InversePower(self.system, power)
+        twin._solvers = self._solvers
+        return twin
+
     def solver(self, options: SolveOptions) -> Solver:
         """Return the solver for these options, set up at the first call."""
         key = SolveOptions(solver=options.solver, n_jobs=options.n_jobs, seed=options.seed)

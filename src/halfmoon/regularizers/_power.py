@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from functools import cached_property
 from typing import Any
 
@@ -63,6 +64,21 @@ class PowerRegularizer(GraphRegularizer):
     def inverse(self) -> InversePower:
         """R^power with R = L + mu I or L_norm + mu I, ready to be solved with."""
         return InversePower(laplacian_system(self, self.normalized, self.ridge), self.power)
+
+    def with_power(self, power: int) -> PowerRegularizer:
+        """Return another power of the same R; the graph, its components and prepared solvers are shared.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from halfmoon.regularizers import PowerRegularizer
+        >>> PowerRegularizer(np.ones((3, 3)) - np.eye(3), power=1).with_power(3)
+        PowerRegularizer((L_norm + 0.001 I)^3, n=3)
+        """
+        twin = copy.copy(self)
+        twin.power = check_integer("power", power, low=1)
+        twin.inverse = self.inverse.with_power(twin.power)
+        return twin
 
     @property
     def modes(self) -> sparse.csr_array:

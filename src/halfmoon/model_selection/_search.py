@@ -1,0 +1,331 @@
+"""A grid search that builds graph and solves once and shares them over eta, width, power, C and alpha (method 8)."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Iterator, Mapping
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
+from sklearn.metrics import get_scorer
+from sklearn.model_selection import ParameterGrid
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from halfmoon._validation import check_integer
+from halfmoon.kernels import VARIABLE, DataDependentKernel
+from halfmoon.model_selection._split import LabeledKFold
+from halfmoon.regularizers import PowerRegularizer
+from halfmoon.restriction import Restriction, restrict_powers
+from halfmoon.semi_supervised._auto import choose_kernel
+from halfmoon.semi_supervised._labels import Examples
+from halfmoon.semi_supervised._pieces import LabeledKernels
+
+__all__ = ["KernelSearchCV"]
+
+Matrix = NDArray[np.float64]
+FEW = 5  # labels a class below which every labelled row is left out in turn
+KERNEL = "kernel__"
+
+
+class KernelSearchCV(MetaEstimatorMixin, BaseEstimator):
+    """Exhaustive search over parameters of a semi-supervised estimator and of its kernel.
+
+    Like scikit-learn's GridSearchCV, with its attributes. Graph, landmarks and solves do not depend on eta, on the
+    base kernel, on C or alpha, and all powers come out of one chain of solves: they are computed once for all
+    candidates, and again only where other parameters of the kernel (ridge, n_neighbors, ...) are in the grid.
+    Unlabelled rows are in every training part.
+
+    Parameters
+    ----------
+    estimator : LapSVC, LapRLSClassifier or LapRLSRegressor
+        What to tune.
+    param_grid : dict or list of dict
+        Values to try, such as ``{"kernel__eta": [0.1, 1, 10], "kernel__power": [1, 2], "C": [1, 10]}``.
+    cv : int or None, default=None
+        Folds of the labelled rows; None: 5, or leave-one-out (closed form for ridge models) where a class has
+        fewer than 5 labels.
+    scoring : str or callable, default=None
+        As in GridSearchCV; None: accuracy, or R^2 for regressors.
+    refit : bool, default=True
+        Fit the best candidate to all labels.
+    random_state : int, default=0
+        Seed of the folds.
+
+    Attributes
+    ----------
+    best_params_ : dict
+        The best candidate.
+    best_score_ : float
+        Its mean score.
+    best_index_ : int
+        Its place in `cv_results_`.
+    best_estimator_ : estimator
+        The best candidate, fitted.
+    cv_results_ : dict of arrays
+        Parameters, scores of every split, their mean, deviation and rank.
+    n_splits_ : int
+        Number of splits.
+    refit_time_ : float
+        Seconds that the last fit took.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import make_moons
+    >>> from halfmoon import DataDependentKernel, LapRLSClassifier
+    >>> from halfmoon.model_selection import KernelSearchCV
+    >>> X, y = make_moons(200, noise=0.1, random_state=0)
+    >>> few = np.where(np.arange(200) < 20, y, -1)
+    >>> estimator = LapRLSClassifier(kernel=DataDependentKernel(n_landmarks=50, random_state=0))
+    >>> grid = {"kernel__eta": [0.1, 1.0, 10.0], "kernel__power": [1, 2, 3]}
+    >>> search = KernelSearchCV(estimator, grid).fit(X, few)
+    >>> sorted(search.best_params_), len(search.cv_results_["mean_test_score"])
+    (['kernel__eta', 'kernel__power'], 9)
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        param_grid: Any,
+        *,
+        cv: int | None = None,
+        scoring: Any = None,
+        refit: bool = True,
+        random_state: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.param_grid = param_grid
+        self.cv = cv
+        self.scoring = scoring
+        self.refit = refit
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Try every candidate, and fit the best one to all labels.
+
+        Parameters
+        ----------
+        X : array-like, DataFrame or scipy sparse of shape (n, d)
+            All the data.
+        y : array-like of shape (n,)
+            Labels, as the estimator takes them.
+        sample_weight : array-like of shape (n,), default=None
+            Weights of the labelled rows.
+
+        Returns
+        -------
+        self
+        """
+        base = clone(self.estimator)
+        if base.kernel is None:
+            base.set_params(kernel=DataDependentKernel())
+        self.scorer_ = get_scorer(self.scoring or ("accuracy" if is_classifier(base) else "r2"))
+        found: list[tuple[dict[str, Any], NDArray[np.float64]]] = []
+        best_score = -np.inf
+        for shared, candidates in _grouped(self.param_grid, base):
+            group = _Group(clone(base).set_params(**shared), candidates, X, y, sample_weight)
+            splits = self._splits(group.examples)
+            for params, model, pieces in group.models():
+                scores = _scores(model, pieces, group.examples, splits, self.scorer_)
+                found.append(({**shared, **params}, scores))
+                if scores.mean() > best_score:
+                    best_score, best = float(scores.mean()), (len(found) - 1, model, pieces, group.examples)
+        self._record(found)
+        self.best_index_, model, pieces, examples = best
+        self.best_score_, self.best_params_ = best_score, found[self.best_index_][0]
+        self.n_splits_ = len(found[0][1])
+        if self.refit:
+            start = time.perf_counter()
+            self.best_estimator_ = _finished(model, pieces, examples)
+            self.refit_time_ = time.perf_counter() - start
+        return self
+
+    def _splits(self, examples: Examples) -> list[NDArray[np.intp]] | None:
+        """Return the examples held out in each split; None for leave-one-out."""
+        targets = examples.targets
+        labels = targets.astype(np.float64) if targets.dtype.kind == "f" else targets
+        if self.cv is None:
+            counts = np.bincount(targets) if targets.dtype.kind in "iu" else np.array([len(targets)])
+            if counts.min() < FEW:
+                return None
+        folds = LabeledKFold(check_integer("cv", self.cv or 5, low=2), random_state=self.random_state)
+        return [test for _, test in folds.split(labels, labels)]
+
+    def _record(self, found: list[tuple[dict[str, Any], NDArray[np.float64]]]) -> None:
+        scores = np.array([split for _, split in found])
+        names = sorted({name for params, _ in found for name in params})
+        results: dict[str, Any] = {"params": [params for params, _ in found]}
+        for name in names:
+            values = [params.get(name) for params, _ in found]
+            missing = [name not in params for params, _ in found]
+            column = np.empty(len(values), dtype=object)
+            column[:] = values
+            results[f"param_{name}"] = np.ma.MaskedArray(column, mask=missing)
+        for k in range(scores.shape[1]):
+            results[f"split{k}_test_score"] = scores[:, k]
+        results["mean_test_score"], results["std_test_score"] = scores.mean(axis=1), scores.std(axis=1)
+        results["rank_test_score"] = rankdata(-scores.mean(axis=1), method="min").astype(np.int32)
+        self.cv_results_ = results
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the predictions of the best estimator."""
+        return self._best().predict(X)
+
+    @available_if(lambda self: hasattr(self.estimator, "decision_function"))
+    def decision_function(self, X: Any) -> NDArray[Any]:
+        """Return the decision values of the best estimator."""
+        return self._best().decision_function(X)
+
+    @available_if(lambda self: hasattr(self.estimator, "predict_proba"))
+    def predict_proba(self, X: Any) -> NDArray[Any]:
+        """Return the class probabilities of the best estimator."""
+        return self._best().predict_proba(X)
+
+    def score(self, X: Any, y: Any) -> float:
+        """Return the score of the best estimator on new points."""
+        return float(self.scorer_(self._best(), X, y))
+
+    def _best(self) -> Any:
+        check_is_fitted(self, "best_index_")
+        if not self.refit:
+            raise AttributeError("The search was run with refit=False: it knows the best parameters, not a model.")
+        return self.best_estimator_
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The classes."""
+        return self._best().classes_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = self.estimator.__sklearn_tags__()
+        tags.estimator_type, tags.classifier_tags = inner.estimator_type, inner.classifier_tags
+        tags.regressor_tags, tags.target_tags = inner.regressor_tags, inner.target_tags
+        tags.input_tags.sparse = inner.input_tags.sparse
+        return tags
+
+
+def _grouped(grid: Any, estimator: Any) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
+    """Yield the parameters that need a graph and solves of their own, each with the candidates that share them."""
+    groups: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {}
+    known = estimator.get_params()
+    for params in ParameterGrid(grid):
+        unknown = params.keys() - known.keys()
+        if unknown:
+            raise ValueError(f"The grid names {sorted(unknown)}, which {estimator!r} does not have.")
+        own = {n: v for n, v in params.items() if n.startswith(KERNEL) and n.removeprefix(KERNEL) not in VARIABLE}
+        _, candidates = groups.setdefault(repr(sorted(own.items())), (own, []))
+        candidates.append({name: value for name, value in params.items() if name not in own})
+    yield from groups.values()
+
+
+class _Group:
+    """Candidates that share graph, landmarks and solves."""
+
+    def __init__(self, estimator: Any, candidates: list[dict[str, Any]], X: Any, y: Any, sample_weight: Any) -> None:
+        powers = {candidate.get(f"{KERNEL}power", estimator.kernel.power) for candidate in candidates}
+        self.candidates = candidates
+        self.estimator = estimator.set_params(kernel__power=max(powers))
+        self.examples: Examples = estimator._prepare(X, y, sample_weight)
+        self.restrictions = self._restrictions(sorted(powers))
+        self._placed: dict[int, Matrix] = {}
+
+    def _restrictions(self, powers: list[int]) -> dict[int, Restriction]:
+        kernel = self.estimator.kernel_
+        if len(powers) == 1:
+            return {powers[0]: kernel.restriction_}
+        if not isinstance(kernel.regularizer_, PowerRegularizer):
+            raise ValueError(f"A grid over kernel__power needs regularizer='power'. Got {kernel.regularizer!r}.")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the kernel has said it all
+            return restrict_powers(
+                kernel.regularizer_,
+                kernel.restriction_.landmarks,
+                powers,
+                eps=kernel.eps,
+                solver=kernel.solver,
+                n_jobs=kernel.n_jobs,
+            )
+
+    def models(self) -> Iterator[tuple[dict[str, Any], Any, LabeledKernels]]:
+        """Yield each candidate as an estimator with its kernel, and its kernels on the labelled rows."""
+        shared: dict[str, LabeledKernels] = {}
+        for params in self.candidates:
+            own = {n.removeprefix(KERNEL): v for n, v in params.items() if n.startswith(KERNEL)}
+            key = repr(sorted(own.items()))
+            if key not in shared:
+                shared = {key: self._pieces(own)}  # candidates come ordered: one kernel at a time is kept
+            pieces = shared[key]
+            model = clone(self.estimator).set_params(**params)
+            model.kernel_ = pieces.kernel
+            for name in ("classes_", "n_features_in_", "feature_names_in_"):
+                if hasattr(self.estimator, name):
+                    setattr(model, name, getattr(self.estimator, name))
+            yield params, model, pieces
+
+    def _pieces(self, params: Mapping[str, Any]) -> LabeledKernels:
+        kernel = self.estimator.kernel_
+        power = params.get("power", kernel.power)
+        variant = kernel.variant(restriction=self.restrictions[power], **params)
+        pieces = LabeledKernels(variant, self.examples.X, self.examples.rows, self._placed.get(power))
+        if variant.extension != "kernel" and power not in self._placed:
+            self._placed[power] = pieces.placed[1]
+        return pieces
+
+
+def _scores(
+    model: Any, pieces: LabeledKernels, examples: Examples, splits: list[NDArray[np.intp]] | None, scorer: Any
+) -> NDArray[np.float64]:
+    """Return the score of every split; of leave-one-out, of all examples together."""
+    weighted = model._weighted(examples) if is_classifier(model) else examples
+    targets = model._targets(weighted)
+    model.choice_ = choose_kernel(pieces, targets, weighted.weights, model.kernel_.extension)
+    K = pieces.mixed(model.choice_.weights)
+    if splits is None:
+        held_out = model._leave_one_out(K, weighted)
+        return np.array([scorer(_Outcome(model, held_out), np.arange(len(held_out)), _truth(model, examples))])
+    scores = []
+    for test in splits:
+        train = np.setdiff1d(np.arange(len(K)), test)
+        dual, intercept = model._solve(K[np.ix_(train, train)], weighted.subset(train))
+        values = K[np.ix_(test, train)] @ dual + intercept
+        scores.append(scorer(_Outcome(model, values), np.arange(len(test)), _truth(model, examples.subset(test))))
+    return np.array(scores)
+
+
+def _truth(model: Any, examples: Examples) -> NDArray[Any]:
+    return model.classes_[examples.targets] if is_classifier(model) else examples.targets
+
+
+def _finished(model: Any, pieces: LabeledKernels, examples: Examples) -> Any:
+    """Fit the best candidate to all labels, on the kernel that it was tried with."""
+    model._learn(examples, pieces)
+    return model
+
+
+class _Outcome(BaseEstimator):
+    """Decision values that are known already, for scorers that ask an estimator."""
+
+    def __init__(self, model: Any, values: Matrix) -> None:
+        self.model, self.values = model, values
+        if is_classifier(model):
+            self.classes_ = model.classes_
+
+    def predict(self, rows: NDArray[np.intp]) -> NDArray[Any]:
+        if is_classifier(self.model):
+            return self.model.classes_[self.model._winners(self.values[rows])]
+        return self.values[rows, 0]
+
+    def decision_function(self, rows: NDArray[np.intp]) -> NDArray[Any]:
+        return self.model._shaped(self.values[rows])
+
+    def __sklearn_tags__(self) -> Any:
+        return self.model.__sklearn_tags__()
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
