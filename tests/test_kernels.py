@@ -31,7 +31,7 @@ def data(rng):
 
 
 def make(**parameters):
-    defaults = {"n_neighbors": 9, "n_landmarks": 30, "gamma": 0.5, "random_state": 11}
+    defaults = {"n_neighbors": 9, "n_landmarks": 30, "gamma": 0.5, "eta_unit": 1.0, "power": 2, "ridge": 1e-3, "random_state": 11}
     return DataDependentKernel(**(defaults | parameters))
 
 
@@ -317,7 +317,7 @@ def test_disconnected_graph(rng):
         ({"base_kernel": lambda A, B: -rbf(A, B, 1.0), "gamma": None}, r"is not positive semi-definite"),
         ({"ridge": 1e-200, "power": 3}, r"overflows"),
         ({"method": "fast"}, r"'method' parameter must be one of 'efficient', 'full', 'budget'"),
-        ({"extension": "none"}, r"'extension' parameter must be one of 'graph', 'kernel'"),
+        ({"extension": "none"}, r"'extension' parameter must be one of 'auto', 'graph', 'kernel'"),
         ({"eps": 0.0}, r"'eps' parameter must be a finite number > 0"),
         ({"regularizer": "ridge"}, r"'regularizer' parameter must be one of 'power', 'heat', 'resistance'"),
         ({"regularizer": np.eye(4)}, r"'regularizer' parameter has 4 vertices but there are 90 points"),

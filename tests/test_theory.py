@@ -66,7 +66,7 @@ def test_theorem_2_1_full_kernel_reproduces(cloud, rng, power, ridge, normalized
     Z = np.concatenate([X, rng.normal(size=(5, 2))])
     gamma, eta = 40.0, 0.7
     kernel = DataDependentKernel(
-        "rbf", gamma=gamma, eta=eta, method="full", extension="kernel", graph=W,
+        "rbf", gamma=gamma, eta=eta, eta_unit=1.0, method="full", extension="kernel", graph=W,
         power=power, ridge=ridge, normalized=normalized,
     ).fit(X)  # fmt: skip
     Q = power_matrix(W, power, normalized, ridge)
@@ -83,7 +83,7 @@ def test_theorem_2_1_equation_4(graph, rng, power, ridge, normalized):
     n, eta = graph.shape[0], 0.3
     X, A = rng.normal(size=(n, 2)), rng.normal(size=(4, 2))
     kernel = DataDependentKernel(
-        "rbf", gamma=1.0, eta=eta, method="full", extension="kernel", graph=graph,
+        "rbf", gamma=1.0, eta=eta, eta_unit=1.0, method="full", extension="kernel", graph=graph,
         power=power, ridge=ridge, normalized=normalized,
     ).fit(X)  # fmt: skip
     Q = power_matrix(graph, power, normalized, ridge)
@@ -259,6 +259,7 @@ def test_gram_matrices_are_positive_semidefinite(rng, method, extension):
             extension=extension,
             power=power,
             eta=10.0 ** rng.uniform(-2, 4),
+            eta_unit=1.0,
             n_neighbors=9,
         ).fit(X)
         K = kernel(np.concatenate([X, rng.normal(size=(20, 3))]))
@@ -279,7 +280,7 @@ def test_graph_extension_is_the_interpolant_of_the_landmark_kernel(cloud, rng):
     """K_g on training points is T K_SS T' with T from Theorem 3.2."""
     X, W = cloud
     S = landmarks_of(rng, len(X))
-    kernel = DataDependentKernel(gamma=1.0, eta=2.0, graph=W, power=2, ridge=0.01, landmarks=S).fit(X)
+    kernel = DataDependentKernel(gamma=1.0, eta=2.0, eta_unit=1.0, graph=W, power=2, ridge=0.01, landmarks=S).fit(X)
     G = power_pinv(W, 2, True, 0.01)
     T = G[:, S] @ np.linalg.inv(G[np.ix_(S, S)])
     assert_allclose(kernel(X), T @ kernel(X[S]) @ T.T, atol=1e-7)
@@ -290,7 +291,7 @@ def test_graph_extension_tends_to_the_nystroem_approximation(cloud, rng):
     X, W = cloud
     S = landmarks_of(rng, len(X))
     eta = 1e9
-    kernel = DataDependentKernel(gamma=50.0, eta=eta, graph=W, power=1, ridge=0.1, landmarks=S).fit(X)
+    kernel = DataDependentKernel(gamma=50.0, eta=eta, eta_unit=1.0, graph=W, power=1, ridge=0.1, landmarks=S).fit(X)
     G = power_pinv(W, 1, True, 0.1)
     nystroem = G[:, S] @ np.linalg.solve(G[np.ix_(S, S)], G[S])
     assert_allclose(eta * kernel(X), nystroem, atol=1e-5)

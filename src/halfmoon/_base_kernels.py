@@ -90,15 +90,12 @@ class BaseKernel:
 
 
 def median_gamma(sample: Any) -> float:
-    """Return gamma = 1 / (2 sigma^2), sigma half the median distance between the rows of the sample.
-
-    Half the median: wide enough to see neighbours, narrow enough for the graph to bend the kernel.
-    """
+    """Return gamma = 1 / (2 sigma^2), sigma the median distance between the rows of the sample."""
     if not sparse.issparse(sample):
         sample = sample - sample.mean(axis=0)
     distances = euclidean_distances(sample)[np.triu_indices(sample.shape[0], k=1)]
     positive = distances[distances > 0.0]
     if not positive.size:
         return 1.0
-    sigma = float(np.median(positive)) / 2
+    sigma = float(np.median(positive))
     return 1.0 / (2.0 * sigma**2)

@@ -116,6 +116,11 @@ class GraphExtension:
         twin.K_SS = landmark_gram(restriction, base(X_S, X_S), eta)
         return twin
 
+    @property
+    def sizes(self) -> NDArray[np.float64]:
+        """sqrt(K(x, x)) on the landmarks."""
+        return np.sqrt(np.diagonal(self.K_SS))
+
     @cached_property
     def features(self) -> Matrix:
         """Phi on the distinct training points."""

@@ -41,8 +41,17 @@ __all__ = ["DataDependentKernel", "fit_small"]
 
 METHODS = ("efficient", "full", "budget")
 EXTENSIONS = ("auto", "graph", "kernel")
-VARIABLE = {"eta", "base_kernel", "gamma", "base_kernel_params", "extension", "power"}  # what needs no new graph
+VARIABLE = {
+    "eta",
+    "eta_unit",
+    "base_kernel",
+    "gamma",
+    "base_kernel_params",
+    "extension",
+    "power",
+}  # what needs no new graph
 DEFAULT_LANDMARKS = 500
+LOUD = 100.0  # A / eta against K_hat at eta = 1, found by measurement (docs/estimators.md)
 MEDIAN_SAMPLE = 1000  # landmarks that the median heuristic of the RBF width looks at
 
 
@@ -60,19 +69,23 @@ class DataDependentKernel(BaseEstimator):
         The kernel K to bend: a name known to ``sklearn.metrics.pairwise.pairwise_kernels``, a function of two
         data matrices that returns the matrix of kernel values, or a Gaussian-process kernel.
     gamma : float, default=None
-        Parameter of a named base kernel; 1 / (2 sigma^2) for "rbf". None: for "rbf", sigma is half the median
+        Parameter of a named base kernel; 1 / (2 sigma^2) for "rbf". None: for "rbf", sigma is the median
         distance between landmarks; for others scikit-learn's default.
     base_kernel_params : dict, default=None
         Further parameters of the base kernel (degree, coef0, ...).
     eta : float, default=1.0
-        Strength of the intrinsic regularisation (eq. 3 and 5); 0 gives the base kernel (with
-        ``extension="graph"`` on the landmarks, interpolated elsewhere).
+        Strength of the intrinsic regularisation (eq. 3 and 5), in units of `eta_unit`; 0 gives the base kernel
+        (with ``extension="graph"`` on the landmarks, interpolated elsewhere).
+    eta_unit : float, default=None
+        What eta = 1 means in eq. 5. None: 100 times the mean diagonal of Q^+ on the landmarks (without the
+        modes) over that of the base kernel, so that eta = 1 means the same on every data set; 1 for the
+        paper's eta.
     regularizer : str, callable, Regularizer or matrix, default="power"
         "power": (L + ridge I)^power. "heat": exp(L). "resistance": amplified resistances. A callable makes a
         Regularizer from W. A Regularizer or a p.s.d. matrix on the rows of X is used as it is, without graph.
-    power : int, default=2
+    power : int, default=3
         The p of L^p, for "power".
-    ridge : float, default=1e-3
+    ridge : float, default=1e-2
         The mu of L + mu I, for "power".
     normalized : bool, default=True
         Use L_norm = D^-1/2 L D^-1/2, for "power" and "heat".
@@ -163,9 +176,10 @@ class DataDependentKernel(BaseEstimator):
         gamma: float | None = None,
         base_kernel_params: dict[str, Any] | None = None,
         eta: float = 1.0,
+        eta_unit: float | None = None,
         regularizer: Any = "power",
-        power: int = 2,
-        ridge: float = 1e-3,
+        power: int = 3,
+        ridge: float = 1e-2,
         normalized: bool = True,
         graph: Any = None,
         n_neighbors: int = 5,
@@ -186,6 +200,7 @@ class DataDependentKernel(BaseEstimator):
         self.gamma = gamma
         self.base_kernel_params = base_kernel_params
         self.eta = eta
+        self.eta_unit = eta_unit
         self.regularizer = regularizer
         self.power = power
         self.ridge = ridge
@@ -255,7 +270,18 @@ class DataDependentKernel(BaseEstimator):
         sample = self.landmarks_[:: -(-self.landmarks_.shape[0] // MEDIAN_SAMPLE)]  # rows may be sorted by class
         self.base_kernel_ = BaseKernel.resolve(self.base_kernel, self.gamma, self.base_kernel_params, sample)
         self.base_kernel_.check_semidefinite(self.base_kernel_(sample, sample))
-        self.eta_ = check_real("eta", self.eta, advice="eta = 0 is the base kernel.")
+        self.eta_ = check_real("eta", self.eta, advice="eta = 0 is the base kernel.") * self._eta_unit()
+
+    def _eta_unit(self) -> float:
+        """Return the eta of eq. 5 that counts as 1: a regulariser that speaks louder than the base kernel.
+
+        eta Q_hat competes with K_hat^-1, that is A / eta with K_hat: their mean diagonals give the scale.
+        """
+        if self.eta_unit is not None:
+            return check_real("eta_unit", self.eta_unit, strict=True)
+        A = float(np.trace(self.restriction_.smooth)) / len(self.restriction_.landmarks)
+        K = float(np.mean(self.base_kernel_.diag(self.landmarks_)))
+        return LOUD * A / K if A > 0.0 and K > 0.0 else 1.0
 
     def variant(self, restriction: Restriction | None = None, **params: Any) -> Self:
         """Return a kernel fitted to the same data with another eta, base kernel, extension or power.

@@ -86,7 +86,7 @@ def tasks(config: Config) -> list[Task]:
     circles = make_circles(2 * size, noise=0.03, factor=0.5, random_state=seed)
     moons = make_moons(2 * size, noise=0.05, random_state=seed)
     images = load_digits(return_X_y=True)
-    flat = {"n_neighbors": 8, "power": 1, "ridge": 1e-4, "gamma": 20.0, "n_landmarks": min(40, size)}
+    flat = {"n_neighbors": 8, "power": 1, "ridge": 1e-4, "gamma": 20.0, "eta_unit": 1.0, "n_landmarks": min(40, size)}
     return [
         _task("circles", circles, flat, size, seed),
         _task("two moons", moons, flat, size, seed),

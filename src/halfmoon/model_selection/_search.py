@@ -21,7 +21,6 @@ from halfmoon.kernels import VARIABLE, DataDependentKernel
 from halfmoon.model_selection._split import LabeledKFold
 from halfmoon.regularizers import PowerRegularizer
 from halfmoon.restriction import Restriction, restrict_powers
-from halfmoon.semi_supervised._auto import choose_kernel
 from halfmoon.semi_supervised._labels import Examples
 from halfmoon.semi_supervised._pieces import LabeledKernels
 
@@ -283,8 +282,7 @@ def _scores(
 ) -> NDArray[np.float64]:
     """Return the score of every split; of leave-one-out, of all examples together."""
     weighted = model._weighted(examples) if is_classifier(model) else examples
-    targets = model._targets(weighted)
-    model.choice_ = choose_kernel(pieces, targets, weighted.weights, model.kernel_.extension)
+    model.choice_ = model._choose(weighted, pieces)
     K = pieces.mixed(model.choice_.weights)
     if splits is None:
         held_out = model._leave_one_out(K, weighted)

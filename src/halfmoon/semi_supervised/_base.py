@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_classifier
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from halfmoon._validation import check_points, validate_data
 from halfmoon.kernels import DataDependentKernel, fit_small
 from halfmoon.regularizers import Regularizer
-from halfmoon.semi_supervised._auto import choose_kernel
+from halfmoon.semi_supervised._auto import Choice, choose_kernel
 from halfmoon.semi_supervised._calibration import Calibration
 from halfmoon.semi_supervised._diagnosis import Diagnosis
 from halfmoon.semi_supervised._labels import Examples, class_labels
@@ -41,6 +41,10 @@ class LapEstimator(BaseEstimator):
     @abstractmethod
     def _leave_one_out(self, K: Matrix, examples: Examples) -> Matrix:
         """Return decision values on the examples, each from a model that has not seen it."""
+
+    def _choose(self, examples: Examples, pieces: LabeledKernels) -> Choice:
+        classes = examples.targets if is_classifier(self) else None
+        return choose_kernel(pieces, self._targets(examples), examples.weights, classes, self.kernel_.extension)
 
     @abstractmethod
     def _targets(self, examples: Examples) -> Matrix:
@@ -106,7 +110,7 @@ class LapEstimator(BaseEstimator):
         if pieces is None:
             pieces = LabeledKernels(self.kernel_, examples.X, examples.rows)
         self._examples, self._pieces = examples, pieces
-        self.choice_ = choose_kernel(pieces, self._targets(examples), examples.weights, self.kernel_.extension)
+        self.choice_ = self._choose(examples, pieces)
         self.dual_coef_, self.intercept_ = self._solve(pieces.mixed(self.choice_.weights), examples)
         self.decision_ = pieces.decision(self.choice_.weights, self.dual_coef_, self.intercept_)
 

@@ -55,10 +55,10 @@ class LapRLSClassifier(LapClassifier, _Ridge):
     Parameters
     ----------
     alpha : float, default=None
-        Ridge, on a kernel scaled to unit mean diagonal; None takes the best by leave-one-out.
+        Ridge, for a kernel of unit diagonal; None takes the best by leave-one-out.
     kernel : DataDependentKernel, default=None
         The kernel; None means ``DataDependentKernel()``. With its ``extension="auto"`` the labels decide, by
-        leave-one-out, between the base kernel, its two extensions and their sum.
+        leave-one-out, how much of the graph and how much of the base kernel to take.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes.
     priors : array-like of shape (n_classes,), default=None
@@ -114,7 +114,7 @@ class LapRLSRegressor(RegressorMixin, _Ridge):
     Parameters
     ----------
     alpha : float, default=None
-        Ridge, on a kernel scaled to unit mean diagonal; None takes the best by leave-one-out.
+        Ridge, for a kernel of unit diagonal; None takes the best by leave-one-out.
     kernel : DataDependentKernel, default=None
         The kernel; None means ``DataDependentKernel()``.
 

@@ -26,11 +26,12 @@ class LapSVC(LapClassifier):
 
     Parameters
     ----------
-    C : float, default=10.0
-        Cost of errors, on a kernel scaled to unit mean diagonal.
+    C : float, default=None
+        Cost of errors, for a kernel of unit diagonal; None takes 1 / alpha with the ridge alpha that leave-one-out
+        finds for a ridge regression.
     kernel : DataDependentKernel, default=None
         The kernel; None means ``DataDependentKernel()``. With its ``extension="auto"`` the labels decide, by
-        leave-one-out of a ridge regression, between the base kernel, its two extensions and their sum.
+        leave-one-out of a ridge regression, how much of the graph and how much of the base kernel to take.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes.
     priors : array-like of shape (n_classes,), default=None
@@ -64,7 +65,7 @@ class LapSVC(LapClassifier):
 
     def __init__(
         self,
-        C: float = 10.0,
+        C: float | None = None,
         *,
         kernel: DataDependentKernel | None = None,
         class_weight: Any = None,
@@ -86,7 +87,7 @@ class LapSVC(LapClassifier):
         self, K: Matrix, signs: NDArray[np.float64], weights: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], float]:
         """Return dual coefficients and intercept of one SVM."""
-        C = check_real("C", self.C, strict=True)
+        C = 1.0 / self.choice_.alpha if self.C is None else check_real("C", self.C, strict=True)
         svc = SVC(C=C, kernel="precomputed", tol=TOLERANCE).fit(K, signs, sample_weight=weights)
         dual = np.zeros(len(signs))
         dual[svc.support_] = svc.dual_coef_[0]

@@ -1,10 +1,13 @@
 """The kernels that a decision function is made of, on the labelled rows, and the function made of them.
 
 Three kernels come out of one fit of a `DataDependentKernel`: the base kernel, its kernel extension (eq. 6) and its
-graph extension. A model is a dual solution on a weighted sum of them, each scaled to unit mean diagonal on the labelled
-rows, so that C, alpha and weights mean the same on every data set. Its decision function collapses:
+graph extension. A model is a dual solution on a weighted sum of them, brought to a common scale, so that C, alpha and
+weights mean the same on every data set: base kernel and kernel extension to unit mean diagonal on the labelled rows,
+the graph extension to unit diagonal on the landmarks, K_g(x, x') / (s_x s_x') with s = sqrt(K_g(x, x)) on the landmarks
+and interpolated like any function elsewhere, s_x = t_x' s_S: one column more in the solves. The decision function
+collapses:
 
-    f(x) = sum over labelled z and landmarks z of c_z K(x, z)  +  mean over neighbours of the values on the graph,
+    f(x) = sum over labelled z and landmarks z of c_z K(x, z)  +  mean of values over neighbours / mean of s,
 
 one base-kernel expansion and one neighbour query, whatever the number of unlabelled points.
 """
@@ -12,7 +15,7 @@ one base-kernel expansion and one neighbour query, whatever the number of unlabe
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -28,6 +31,7 @@ __all__ = ["Decision", "LabeledKernels"]
 
 Matrix = NDArray[np.float64]
 BLOCK = 1 << 23  # kernel values held at once while predicting
+SMALLEST_SIZE = 1e-2  # of s_x, relative to its mean on the landmarks
 
 
 class LabeledKernels:
@@ -69,26 +73,30 @@ class LabeledKernels:
         return extension, extension.rows(self.rows)
 
     @cached_property
-    def graph(self) -> Matrix:
-        """t_x' K_SS t_x' on the labelled rows."""
+    def located(self) -> Matrix:
+        """t_x / s_x of the labelled rows."""
         extension, T = self.placed
-        return T @ extension.K_SS @ T.T
+        return T / bounded_away(T @ extension.sizes, extension.sizes)[:, None]
 
-    def gram(self, name: str) -> Matrix:
-        """Return one of the kernels, scaled to unit mean diagonal."""
-        return self._raw(name) * self.unit(name)
+    @cached_property
+    def graph(self) -> Matrix:
+        """K_g(x, x') / (s_x s_x') on the labelled rows."""
+        extension, _ = self.placed
+        return self.located @ extension.K_SS @ self.located.T
 
     def unit(self, name: str) -> float:
-        """Return the factor that brings the mean diagonal to 1."""
-        mean = float(np.trace(self._raw(name))) / len(self.rows)
+        """Return the factor that brings the mean diagonal on the labelled rows to 1."""
+        mean = float(np.trace(self.base if name == "base" else self.bent)) / len(self.rows)
         return 1.0 / mean if mean > 0.0 else 1.0
 
-    def _raw(self, name: str) -> Matrix:
-        grams = {"base": lambda: self.base, "kernel": lambda: self.bent, "graph": lambda: self.graph}
-        return grams[name]()
+    def gram(self, name: str) -> Matrix:
+        """Return one of the kernels at the common scale."""
+        if name == "graph":
+            return self.graph
+        return self.unit(name) * (self.base if name == "base" else self.bent)
 
     def mixed(self, weights: Mapping[str, float]) -> Matrix:
-        """Return the weighted sum of scaled kernels."""
+        """Return the weighted sum of the kernels."""
         return sum((weight * self.gram(name) for name, weight in weights.items()), np.zeros((len(self.rows),) * 2))
 
     def against(self, weights: Mapping[str, float], A: Any) -> tuple[Matrix, NDArray[np.float64]]:
@@ -98,37 +106,38 @@ class LabeledKernels:
         """
         cross, own = np.zeros((A.shape[0], len(self.rows))), np.zeros(A.shape[0])
         for name, weight in weights.items():
-            scale = weight * self.unit(name)
             if name == "graph":
-                graph, T = self.placed
-                cross += scale * graph.average(A, graph.on_training_points(graph.K_SS @ T.T))
-                own += scale * graph.diag(A)
-                continue
-            if name == "base":
-                base = self.kernel.base_kernel_
-                cross, own = cross + scale * base(A, self.X_L), own + scale * base.diag(A)
+                graph, _ = self.placed
+                Phi = graph.transform(A)
+                s = bounded_away(graph.average(A, graph.on_training_points(graph.sizes[:, None])), graph.sizes)
+                landmarks = graph.features[graph.copies.group[graph.restriction.landmarks]]
+                cross += weight * (Phi / s) @ (self.located @ landmarks).T
+                own += weight * np.square(Phi / s).sum(axis=1)
+            elif name == "base":
+                base, unit = self.kernel.base_kernel_, weight * self.unit(name)
+                cross, own = cross + unit * base(A, self.X_L), own + unit * base.diag(A)
             else:
-                extension, _ = self.measured
-                cross, own = cross + scale * extension.gram(A, self.X_L), own + scale * extension.diag(A)
+                (extension, _), unit = self.measured, weight * self.unit(name)
+                cross, own = cross + unit * extension.gram(A, self.X_L), own + unit * extension.diag(A)
         return cross, own
 
     def decision(self, weights: Mapping[str, float], dual: Matrix, intercept: NDArray[np.float64]) -> Decision:
         """Return f(x) = sum_i dual_i K(x_i, x) + intercept for the weighted sum of kernels."""
-        scaled = {name: weight * self.unit(name) for name, weight in weights.items() if weight > 0.0}
-        on_labeled = (scaled.get("base", 0.0) + scaled.get("kernel", 0.0)) * dual
-        centers, coef = [self.X_L], [on_labeled]
-        if "kernel" in scaled:  # -eta k_x' F F' k_L dual, an expansion over the landmarks
+        used = {name: weight for name, weight in weights.items() if weight > 0.0}
+        scale = {name: weight * self.unit(name) for name, weight in used.items() if name != "graph"}
+        centers, coef = [self.X_L], [sum(scale.values()) * dual]
+        if "kernel" in scale:  # -eta k_x' F F' k_L dual, an expansion over the landmarks
             extension, M = self.measured
             centers.append(self.kernel.landmarks_)
-            coef.append(-extension.eta * scaled["kernel"] * (extension.root @ (M.T @ dual)))
+            coef.append(-extension.eta * scale["kernel"] * (extension.root @ (M.T @ dual)))
         values, graph = None, None
-        if "graph" in scaled:
-            graph, T = self.placed
-            values = graph.on_training_points(scaled["graph"] * (graph.K_SS @ (T.T @ dual)))
-        expands = "base" in scaled or "kernel" in scaled
+        if "graph" in used:
+            graph, _ = self.placed
+            h_hat = used["graph"] * (graph.K_SS @ (self.located.T @ dual))
+            values = graph.on_training_points(np.column_stack([h_hat, graph.sizes]))
         return Decision(
             base=self.kernel.base_kernel_,
-            centers=_stacked(centers) if expands else None,
+            centers=_stacked(centers) if scale else None,
             coef=np.concatenate(coef),
             graph=graph,
             values=values,
@@ -144,7 +153,7 @@ class Decision:
     centers: Any  # labelled points, then landmarks; None if only the graph speaks
     coef: Matrix
     graph: GraphExtension | None
-    values: Matrix | None  # on the distinct training points
+    values: Matrix | None  # on the distinct training points: numerators, then s
     intercept: NDArray[np.float64]
 
     def __call__(self, A: Any) -> Matrix:
@@ -157,13 +166,26 @@ class Decision:
                 out[rows] += self.base(A[rows], self.centers) @ self.coef
         if self.graph is not None:
             assert self.values is not None
-            out += self.graph.average(A, self.values)
+            out += self._ratio(self.graph.average(A, self.values), self.graph)
         return out
 
+    def _ratio(self, values: Matrix, graph: GraphExtension) -> Matrix:
+        return values[:, :-1] / bounded_away(values[:, -1:], graph.sizes)
+
     def on_training_points(self, X: Any) -> Matrix:
-        """Return f at the distinct training points X, without any neighbour query."""
-        without_graph = Decision(self.base, self.centers, self.coef, None, None, self.intercept)
-        return without_graph(X) if self.values is None else without_graph(X) + self.values
+        """Return f at the training points X, without a neighbour query where the graph knows them all."""
+        if self.graph is None or self.values is None or self.graph.X.shape[0] != X.shape[0]:
+            return self(X)
+        of_graph = self._ratio(self.values, self.graph)[self.graph.copies.group]
+        return replace(self, graph=None, values=None)(X) + of_graph
+
+
+def bounded_away(s: Matrix, sizes: NDArray[np.float64]) -> Matrix:
+    """Return s, lifted to a hundredth of the mean on the landmarks where it comes close to 0 or crosses it.
+
+    On a component without landmark s and all values are 0, and so is their ratio.
+    """
+    return np.maximum(s, SMALLEST_SIZE * float(sizes.mean()))
 
 
 def _stacked(parts: list[Any]) -> Any:

@@ -1,0 +1,285 @@
+"""LapSVC and LapRLS against their definitions, and the ways labels come in."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.datasets import make_moons
+from sklearn.svm import SVC
+
+from halfmoon import DataDependentKernel, LapRLSClassifier, LapRLSRegressor, LapSVC
+from halfmoon.semi_supervised._pieces import LabeledKernels
+from halfmoon.semi_supervised._ridge import RidgePath
+
+CLASSIFIERS = [LapSVC, LapRLSClassifier]
+EXTENSIONS = ["graph", "kernel"]
+
+
+@pytest.fixture
+def moons(rng):
+    X, y = make_moons(250, noise=0.15, random_state=int(rng.integers(1 << 31)))
+    few = np.full(250, -1)
+    for c in (0, 1):
+        few[rng.choice(np.flatnonzero(y == c), 6, replace=False)] = c
+    return X, y, few
+
+
+def make_kernel(rng, extension="auto", **parameters):
+    landmarks = rng.choice(250, 60, replace=False)
+    return DataDependentKernel(n_neighbors=10, landmarks=landmarks, extension=extension, **parameters)
+
+
+@pytest.mark.parametrize("columns", [1, 3])
+def test_closed_form_leave_one_out(rng, columns):
+    """(P y)_i / P_ii is the residual of a model fitted without i."""
+    A = rng.normal(size=(14, 5))
+    K, Y, w, alpha = A @ A.T, rng.normal(size=(14, columns)), rng.uniform(0.5, 2.0, 14), 0.3
+    solution = RidgePath(K, Y, w).at(alpha)
+    for i in range(14):
+        rest = np.delete(np.arange(14), i)
+        left = RidgePath(K[np.ix_(rest, rest)], Y[rest], w[rest]).at(alpha)
+        assert_allclose(Y[i] - (K[i, rest] @ left.dual + left.intercept), solution.residuals[i], rtol=1e-6, atol=1e-9)
+
+
+def test_ridge_is_the_minimiser(rng):
+    """Weighted squares plus alpha |f|^2: no step in any direction gets lower."""
+    A = rng.normal(size=(12, 4))
+    K, y, w, alpha = A @ A.T, rng.normal(size=(12, 1)), rng.uniform(0.5, 2.0, 12), 0.7
+
+    def cost(dual, b):
+        return float(w @ np.square(y - K @ dual - b)[:, 0] + alpha * (dual.T @ K @ dual)[0, 0])
+
+    best = RidgePath(K, y, w).at(alpha)
+    reached = cost(best.dual, best.intercept)
+    for _ in range(50):
+        step = 1e-3 * rng.normal(size=(13, 1))
+        assert cost(best.dual + step[:12], best.intercept + step[12]) >= reached - 1e-12
+
+
+@pytest.mark.parametrize("extension", EXTENSIONS)
+@pytest.mark.parametrize("estimator", CLASSIFIERS)
+def test_decision_function_is_the_kernel_expansion(rng, moons, estimator, extension):
+    """The collapsed form equals sum_i dual_i K(x_i, x) + b with the kernel itself."""
+    X, _, few = moons
+    model = estimator(kernel=make_kernel(rng, extension)).fit(X, few)
+    new = X[:80] + 0.05 * rng.normal(size=(80, 2))
+    rows = model._examples.rows
+    unit = 1.0 / np.diagonal(model.kernel_(X[rows])).mean()
+    expected = unit * model.kernel_(new, X[rows]) @ model.dual_coef_ + model.intercept_
+    assert_allclose(model.decision_function(new), expected[:, 0], rtol=1e-5, atol=1e-6)
+    assert_allclose(model.decision_function_, model.decision_function(X), rtol=1e-5, atol=1e-6)
+    assert_array_equal(model.transduction_, model.predict(X))
+
+
+def test_lapsvc_is_an_svm_in_the_kernel(rng, moons):
+    X, _, few = moons
+    model = LapSVC(C=3.0, kernel=make_kernel(rng, "kernel")).fit(X, few)
+    labeled = few >= 0
+    K = model.kernel_(X[labeled])
+    unit = 1.0 / np.diagonal(K).mean()
+    svc = SVC(C=3.0, kernel="precomputed", tol=1e-9).fit(unit * K, few[labeled])
+    expected = svc.decision_function(unit * model.kernel_(X, X[labeled]))
+    assert_allclose(model.decision_function(X), expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("extension", ["auto", *EXTENSIONS])
+@pytest.mark.parametrize("estimator", CLASSIFIERS)
+def test_few_labels_suffice_on_moons(rng, moons, estimator, extension):
+    X, y, few = moons
+    model = estimator(kernel=make_kernel(rng, extension)).fit(X, few)
+    assert model.score(X, y) > 0.85
+    assert str(model.choice_)
+
+
+@pytest.mark.parametrize("estimator", CLASSIFIERS)
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NA, -1])
+def test_labels_of_strings(rng, moons, estimator, missing):
+    X, _, few = moons
+    kernel = make_kernel(rng)
+    names = np.array(["left", "right"], dtype=object)
+    labels = np.array([names[c] if c >= 0 else missing for c in few], dtype=object)
+    model = estimator(kernel=kernel).fit(X, labels)
+    assert_array_equal(model.classes_, ["left", "right"])
+    numbers = estimator(kernel=kernel).fit(X, few)
+    assert_array_equal(model.predict(X), names[numbers.predict(X)])
+    assert_array_equal(estimator(kernel=kernel).fit(X, labels.tolist()).predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize("estimator", CLASSIFIERS)
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda y: np.full_like(y, -1), "None of the 250 rows is labelled"),
+        (lambda y: np.where(y == 1, 1, -1), "Got 1 class, np.int64.1., on 6 labelled rows. -1 means unlabelled here"),
+        (lambda y: y[:-1], r"expected shape \(250,\), got \(249,\)"),
+        (lambda y: None, "requires y to be passed, but the target y is None"),
+        (lambda y: y + 0.37, "Unknown label type"),
+    ],
+)
+def test_bad_labels(moons, estimator, change, message):
+    X, _, few = moons
+    with pytest.raises(ValueError, match=message):
+        estimator().fit(X, change(few))
+
+
+def test_no_targets(rng):
+    with pytest.raises(ValueError, match="None of the 20 rows is labelled"):
+        LapRLSRegressor().fit(rng.normal(size=(20, 2)), np.full(20, np.nan))
+    with pytest.raises(ValueError, match="y contains infinity"):
+        LapRLSRegressor().fit(rng.normal(size=(20, 2)), np.full(20, np.inf))
+
+
+@pytest.mark.parametrize("estimator", CLASSIFIERS)
+def test_all_rows_labelled(rng, moons, estimator):
+    X, y, _ = moons
+    assert estimator(kernel=make_kernel(rng)).fit(X, y).score(X, y) > 0.9
+
+
+@pytest.mark.parametrize("estimator", CLASSIFIERS)
+def test_refit_keeps_the_solves(rng, moons, estimator):
+    """New labels on the old kernel: the same model as a fit from scratch with the same landmarks."""
+    X, y, few = moons
+    kernel = make_kernel(rng)
+    more = few.copy()
+    added = rng.choice(250, 20, replace=False)
+    more[added] = y[added]
+    model = estimator(kernel=kernel).fit(X, few)
+    restriction = model.kernel_.restriction_
+    model.refit(more)
+    assert model.kernel_.restriction_ is restriction
+    fresh = estimator(kernel=kernel).fit(X, more)
+    assert_allclose(model.decision_function(X), fresh.decision_function(X), rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("estimator", CLASSIFIERS)
+def test_balanced_class_weights(rng, moons, estimator):
+    X, y, _ = moons
+    few = np.full(250, -1)
+    few[rng.choice(np.flatnonzero(y == 0), 12, replace=False)] = 0
+    few[rng.choice(np.flatnonzero(y == 1), 3, replace=False)] = 1
+    kernel = make_kernel(rng, "graph")
+    balanced = estimator(kernel=kernel, class_weight="balanced").fit(X, few)
+    weights = np.where(few == 0, 15 / 24, 15 / 6)
+    by_hand = estimator(kernel=kernel).fit(X, few, sample_weight=weights)
+    by_dict = estimator(kernel=kernel, class_weight={0: 15 / 24, 1: 15 / 6}).fit(X, few)
+    assert_allclose(balanced.decision_function(X), by_hand.decision_function(X), atol=1e-6)
+    assert_allclose(balanced.decision_function(X), by_dict.decision_function(X), atol=1e-6)
+
+
+@pytest.mark.parametrize("estimator", CLASSIFIERS)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_priors_set_the_shares_of_the_classes(rng, estimator, n_classes):
+    X = rng.normal(size=(250, 2))
+    labels = np.full(250, -1)
+    labels[:30] = np.arange(30) % n_classes
+    priors = rng.dirichlet(np.full(n_classes, 20.0))
+    model = estimator(kernel=make_kernel(rng), priors=priors).fit(X, labels)
+    shares = np.bincount(model.transduction_, minlength=n_classes) / 250
+    assert_allclose(shares, priors, atol=0.15)
+    with pytest.raises(ValueError, match="positive shares"):
+        estimator(priors=[0.5, 0.6, 0.7]).fit(X, labels)
+
+
+@pytest.mark.parametrize("estimator", CLASSIFIERS)
+def test_probabilities_on_request(rng, moons, estimator):
+    X, y, few = moons
+    model = estimator(kernel=make_kernel(rng), probability=True).fit(X, few)
+    P = model.predict_proba(X)
+    assert_allclose(P.sum(axis=1), 1.0)
+    assert P.min() >= 0.0
+    confident = P.max(axis=1) > 0.8
+    assert (model.classes_[P.argmax(axis=1)] == y)[confident].mean() > 0.8
+    assert not hasattr(estimator(), "predict_proba")
+
+
+@pytest.mark.parametrize("estimator", CLASSIFIERS)
+@pytest.mark.parametrize("labels_a_class", [1, 2])
+def test_one_or_two_labels_a_class(rng, moons, estimator, labels_a_class):
+    X, y, _ = moons
+    few = np.full(250, -1)
+    for c in (0, 1):
+        few[np.flatnonzero(y == c)[:labels_a_class]] = c
+    model = estimator(kernel=make_kernel(rng)).fit(X, few)
+    assert_array_equal(model.predict(X[few >= 0]), few[few >= 0])
+    assert "halfmoon" in str(model.diagnose())
+
+
+@pytest.mark.parametrize("make", [sparse.csr_array, np.asfortranarray, pd.DataFrame])
+@pytest.mark.parametrize("estimator", [*CLASSIFIERS, LapRLSRegressor])
+def test_kinds_of_data(rng, moons, estimator, make):
+    X, _, few = moons
+    y = np.where(few < 0, np.nan, few) if estimator is LapRLSRegressor else few
+    kernel = make_kernel(rng)
+    expected = estimator(kernel=kernel).fit(X, y).predict(X)
+    X.flags.writeable = False
+    model = estimator(kernel=kernel).fit(make(X), y)
+    assert_allclose(model.predict(make(X)), expected, atol=1e-6)
+    restored = pickle.loads(pickle.dumps(model))
+    assert_allclose(restored.predict(make(X)), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("extension", EXTENSIONS)
+def test_predictive_deviation_follows_from_the_kernel(rng, moons, extension):
+    X, _, few = moons
+    y = np.where(few < 0, np.nan, few + 0.1 * rng.normal(size=250))
+    model = LapRLSRegressor(alpha=0.1, kernel=make_kernel(rng, extension)).fit(X, y)
+    new = X[:40] + 0.02 * rng.normal(size=(40, 2))
+    mean, std = model.predict(new, return_std=True)
+    assert_allclose(mean, model.predict(new))
+    rows = model._examples.rows
+    K, cross = model.kernel_(X[rows]), model.kernel_(new, X[rows])
+    unit = 1.0 / np.diagonal(K).mean()
+    G = unit * K + 0.1 * np.eye(len(rows))
+    P = np.linalg.inv(G)
+    sums = P.sum(axis=1)
+    P -= np.outer(sums, sums) / sums.sum()
+    t = model._examples.targets - model._examples.targets.mean()
+    variance = unit * model.kernel_.diag(new) - np.einsum("ij,jk,ik->i", unit * cross, P, unit * cross)
+    assert_allclose(std, np.sqrt(np.maximum(variance, 0.0) * (t @ P @ t) / len(t)), rtol=1e-3, atol=1e-4)
+
+
+def test_given_graph_numbers_the_rows(rng, moons):
+    """With a graph of the user's own, rows are vertices: copies stay apart."""
+    from halfmoon.graph import knn_graph
+
+    X, y, few = moons
+    X = np.concatenate([X, X[:20]])
+    few = np.concatenate([few, np.full(20, -1)])
+    W = knn_graph(X, n_neighbors=10)
+    model = LapSVC(kernel=DataDependentKernel(graph=W, n_landmarks=80, random_state=0)).fit(X, few)
+    assert model.transduction_.shape == (270,)
+    assert model.score(X[:250], y) > 0.8
+
+
+def test_budget_kernel_in_an_estimator(rng, moons):
+    X, y, few = moons
+    for extension in EXTENSIONS:
+        model = LapSVC(kernel=make_kernel(rng, extension, method="budget")).fit(X, few)
+        rows = model._examples.rows
+        pieces = LabeledKernels(model.kernel_, X, rows)
+        assert_allclose(pieces._raw(extension), model.kernel_(X[rows]), atol=1e-8)
+        assert model.score(X, y) > 0.7
+
+
+def test_diagnosis_tells_when_unlabelled_rows_do_not_help(rng):
+    X = rng.normal(size=(300, 2))
+    y = (X[:, 0] > 0).astype(int)
+    labels = np.where(np.arange(300) < 60, y, -1)
+    diagnosis = LapRLSClassifier().fit(X, labels).diagnose()
+    assert "do not help" in diagnosis.verdict or diagnosis.gain >= 0.01
+    noise = LapRLSClassifier().fit(X, np.where(np.arange(300) < 60, rng.integers(2, size=300), -1)).diagnose()
+    assert f"{noise.scores['chosen']:.3f}" in str(noise)
+    axes = diagnosis.plot()
+    assert len(axes) == 2
+
+
+def test_regression_diagnosis(rng):
+    X = np.sort(rng.uniform(0, 6, size=(200, 1)), axis=0)
+    y = np.where(np.arange(200) % 10 == 0, np.sin(X[:, 0]), np.nan)
+    model = LapRLSRegressor(kernel=DataDependentKernel(n_neighbors=12)).fit(X, y)
+    assert model.score(X, np.sin(X[:, 0])) > 0.9
+    assert "held-out score" in str(model.diagnose())
+    assert model.loo_residuals_.shape == (20, 1)
