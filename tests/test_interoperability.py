@@ -21,6 +21,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::halfmoon.exceptions.Disconnecte
 
 def fitted(extension, seed, **parameters):
     X, y = make_moons(200, noise=0.03, random_state=seed)
+    parameters = {"eta_unit": 1.0, "gamma": 2.0, "power": 2, "ridge": 1e-3} | parameters
     kernel = DataDependentKernel(n_landmarks=40, n_neighbors=8, extension=extension, random_state=seed, **parameters)
     return X, y, kernel.fit(X)
 

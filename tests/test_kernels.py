@@ -31,7 +31,15 @@ def data(rng):
 
 
 def make(**parameters):
-    defaults = {"n_neighbors": 9, "n_landmarks": 30, "gamma": 0.5, "eta_unit": 1.0, "power": 2, "ridge": 1e-3, "random_state": 11}
+    defaults = {
+        "n_neighbors": 9,
+        "n_landmarks": 30,
+        "gamma": 0.5,
+        "eta_unit": 1.0,
+        "power": 2,
+        "ridge": 1e-3,
+        "random_state": 11,
+    }
     return DataDependentKernel(**(defaults | parameters))
 
 
@@ -124,7 +132,7 @@ def test_median_heuristic(data):
     X, _ = data
     kernel = make(gamma=None).fit(X)
     distances = np.linalg.norm(kernel.landmarks_[:, None] - kernel.landmarks_[None], axis=2)
-    sigma = np.median(distances[np.triu_indices(30, 1)]) / 2
+    sigma = np.median(distances[np.triu_indices(30, 1)])
     assert kernel.base_kernel_.params["gamma"] == pytest.approx(1 / (2 * sigma**2))
     equal = np.ones((20, 2))
     assert make(gamma=None, n_landmarks=5).fit(equal).base_kernel_.params["gamma"] == 1.0

@@ -61,7 +61,7 @@ def test_import_is_silent():
         "import sys, halfmoon; assert 'numba' not in sys.modules and 'sklearn' not in sys.modules; "
         "from halfmoon import DataDependentKernel; "
         "assert 'matplotlib' not in sys.modules and 'networkx' not in sys.modules; "
-        "from halfmoon.graph._kernels import expand_copies; assert not expand_copies.signatures; "
+        "from halfmoon.graph._kernels.copies import expand_copies; assert not expand_copies.signatures; "
         "from halfmoon.solvers._kernels.cg import conjugate_gradients; assert not conjugate_gradients.signatures"
     )
     result = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True)

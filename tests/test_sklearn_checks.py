@@ -28,6 +28,6 @@ def checks():
 
 
 @pytest.mark.filterwarnings("ignore")  # some checks fit on a handful of rows, or on disconnected ones
-@pytest.mark.parametrize(("estimator", "check"), checks())
+@pytest.mark.parametrize(("estimator", "check"), list(checks()))
 def test_checks_of_scikit_learn(estimator, check):
     check(estimator)

@@ -161,7 +161,7 @@ class DataDependentKernel(BaseEstimator):
     >>> from sklearn.svm import SVC
     >>> from halfmoon import DataDependentKernel
     >>> X, y = make_moons(300, noise=0.11, random_state=0)
-    >>> kernel = DataDependentKernel(n_neighbors=8, n_landmarks=40, eta=1e4, random_state=1).fit(X)
+    >>> kernel = DataDependentKernel(n_neighbors=8, power=2, ridge=1e-3, n_landmarks=40, random_state=1).fit(X)
     >>> labeled = [*np.flatnonzero(y == 0)[:4], *np.flatnonzero(y == 1)[:4]]
     >>> SVC(kernel=kernel, C=1e3).fit(X[labeled], y[labeled]).score(X, y) > 0.95
     True

@@ -7,7 +7,8 @@ from scipy import sparse
 from scipy.sparse import csgraph
 from sklearn.metrics import pairwise_distances
 
-from halfmoon.graph import connected_components, knn_graph, shortest_links
+from halfmoon.graph import connected_components, knn_graph
+from halfmoon.graph._links import shortest_links
 
 
 def spanning_length(D, labels):

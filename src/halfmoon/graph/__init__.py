@@ -5,7 +5,6 @@ from halfmoon.graph._components import Components, connected_components
 from halfmoon.graph._copies import find_copies
 from halfmoon.graph._knn import knn_graph
 from halfmoon.graph._laplacian import laplacian
-from halfmoon.graph._links import Links, shortest_links
 from halfmoon.graph._neighbors import NeighborSearch
 from halfmoon.graph._options import SearchOptions
 from halfmoon.graph._report import GraphReport
@@ -13,7 +12,6 @@ from halfmoon.graph._report import GraphReport
 __all__ = [
     "Components",
     "GraphReport",
-    "Links",
     "NeighborSearch",
     "SearchOptions",
     "check_graph",
@@ -21,5 +19,4 @@ __all__ = [
     "find_copies",
     "knn_graph",
     "laplacian",
-    "shortest_links",
 ]

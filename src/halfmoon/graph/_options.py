@@ -28,6 +28,12 @@ class SearchOptions:
         Of sketches, trees and samples.
     progress : callable or None
         Called as progress(rows_done, rows, step).
+
+    Examples
+    --------
+    >>> from halfmoon.graph import SearchOptions
+    >>> SearchOptions(n_jobs=2).threads
+    2
     """
 
     recall: float = 0.95

@@ -25,6 +25,14 @@ class GraphReport:
         The connected components, before any were joined.
     links : int
         Edges that were added to join components.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from halfmoon.graph import knn_graph
+    >>> _, report = knn_graph(np.array([[0.0], [1.0], [3.0]]), n_neighbors=1, return_report=True)
+    >>> report.method, report.recall, report.components.count
+    ('kdtree', 1.0, 1)
     """
 
     method: str

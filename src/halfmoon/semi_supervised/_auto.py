@@ -50,7 +50,9 @@ def choose_kernel(
     Y holds the targets, one column a function; `classes` the class numbers, or None for regression.
     """
     if extension == "auto":
-        mixes = [{"graph": 1.0 - share, "base": share} for share in SHARES]
+        # Where a component holds no label the graph is silent: the base kernel must have a say.
+        shares = SHARES[1:] if pieces.leaves_components_out else SHARES
+        mixes = [{"graph": 1.0 - share, "base": share} for share in shares]
         mixes = [{name: weight for name, weight in mix.items() if weight > 0.0} for mix in mixes]
     else:
         mixes = [{extension: 1.0}]

@@ -3,9 +3,9 @@
 Three kernels come out of one fit of a `DataDependentKernel`: the base kernel, its kernel extension (eq. 6) and its
 graph extension. A model is a dual solution on a weighted sum of them, brought to a common scale, so that C, alpha and
 weights mean the same on every data set: base kernel and kernel extension to unit mean diagonal on the labelled rows,
-the graph extension to unit diagonal on the landmarks, K_g(x, x') / (s_x s_x') with s = sqrt(K_g(x, x)) on the landmarks
-and interpolated like any function elsewhere, s_x = t_x' s_S: one column more in the solves. The decision function
-collapses:
+the graph extension to unit diagonal, K_g(x, x') / (s_x s_x') with s = sqrt(K_g(x, x)) on the landmarks and the
+labelled rows and interpolated like any function elsewhere, s_x = t_x' s_S: one column more in the solves. The decision
+function collapses:
 
     f(x) = sum over labelled z and landmarks z of c_z K(x, z)  +  mean of values over neighbours / mean of s,
 
@@ -41,6 +41,14 @@ class LabeledKernels:
         self.kernel, self.rows, self.T = kernel, rows, T
         self.X_L = X[rows].astype(np.float64)
 
+    @property
+    def leaves_components_out(self) -> bool:
+        """Whether the graph has components without a labelled row (for the budget kernel: several components)."""
+        components = self.kernel.regularizer_.components
+        if self.kernel.method == "budget":
+            return components.count > 1
+        return len(np.unique(components.labels[self.rows])) < components.count
+
     @cached_property
     def base(self) -> Matrix:
         """K on the labelled rows."""
@@ -74,9 +82,10 @@ class LabeledKernels:
 
     @cached_property
     def located(self) -> Matrix:
-        """t_x / s_x of the labelled rows."""
+        """t_x / sqrt(K_g(x, x)) of the labelled rows."""
         extension, T = self.placed
-        return T / bounded_away(T @ extension.sizes, extension.sizes)[:, None]
+        sizes = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", T, extension.K_SS, T), 0.0))
+        return T / bounded_away(sizes, extension.sizes)[:, None]
 
     @cached_property
     def graph(self) -> Matrix:

@@ -1,0 +1,120 @@
+"""KernelSearchCV gives what a search from scratch gives, and is a scikit-learn search in use."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.datasets import make_moons
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from halfmoon import DataDependentKernel, LapRLSClassifier, LapRLSRegressor, LapSVC
+from halfmoon.model_selection import KernelSearchCV, LabeledKFold
+
+pytestmark = pytest.mark.filterwarnings("ignore::halfmoon.exceptions.DisconnectedGraphWarning")
+
+
+@pytest.fixture
+def moons(rng):
+    X, y = make_moons(200, noise=0.15, random_state=int(rng.integers(1 << 31)))
+    return X, y, np.where(np.arange(200) < 40, y, -1)
+
+
+def make_kernel(rng, extension):
+    return DataDependentKernel(n_neighbors=10, landmarks=rng.choice(200, 50, replace=False), extension=extension)
+
+
+@pytest.mark.parametrize("extension", ["graph", "kernel"])
+@pytest.mark.parametrize("estimator", [LapSVC(C=1.0), LapRLSClassifier(alpha=0.1)])
+def test_same_scores_as_a_search_from_scratch(rng, moons, estimator, extension):
+    """Shared solves and variants of the kernel change nothing: GridSearchCV with the same folds agrees."""
+    X, _, few = moons
+    estimator = clone(estimator).set_params(kernel=make_kernel(rng, extension))
+    last = "C" if isinstance(estimator, LapSVC) else "alpha"
+    grid = {"kernel__power": [1, 3], "kernel__eta": [0.1, 10.0], "kernel__gamma": [0.5, 2.0], last: [0.1, 10.0]}
+    fast = KernelSearchCV(estimator, grid, cv=4, random_state=7).fit(X, few)
+    slow = GridSearchCV(estimator, grid, cv=LabeledKFold(4, random_state=7)).fit(X, few)
+    assert fast.cv_results_["params"] == slow.cv_results_["params"]
+    for split in range(4):
+        name = f"split{split}_test_score"
+        assert np.mean(np.abs(fast.cv_results_[name] - slow.cv_results_[name]) < 1e-9) > 0.9
+    assert_allclose(fast.cv_results_["mean_test_score"], slow.cv_results_["mean_test_score"], atol=0.06)
+    twin = clone(estimator).set_params(**fast.best_params_).fit(X, few)
+    assert_allclose(fast.best_estimator_.decision_function(X), twin.decision_function(X), rtol=1e-4, atol=1e-5)
+
+
+def test_attributes_of_a_search(rng, moons):
+    X, y, few = moons
+    grid = {"kernel__eta": [0.1, 1.0], "kernel__ridge": [1e-1, 1e-2], "alpha": [0.1, 1.0]}
+    search = KernelSearchCV(LapRLSClassifier(kernel=make_kernel(rng, "auto")), grid, cv=3).fit(X, few)
+    results = search.cv_results_
+    assert len(results["params"]) == 8
+    assert search.best_score_ == results["mean_test_score"].max() == results["mean_test_score"][search.best_index_]
+    assert results["rank_test_score"][search.best_index_] == 1
+    assert search.best_params_ == results["params"][search.best_index_]
+    assert set(results["param_kernel__ridge"]) == {1e-1, 1e-2}
+    assert search.n_splits_ == 3
+    assert search.score(X, y) == search.best_estimator_.score(X, y) > 0.7
+    assert_array_equal(search.predict(X), search.best_estimator_.predict(X))
+    assert_array_equal(search.classes_, [0, 1])
+    assert search.decision_function(X).shape == (200,)
+    assert not hasattr(search, "predict_proba")
+
+
+def test_few_labels_are_left_out_one_at_a_time(rng, moons):
+    X, y, _ = moons
+    few = np.full(200, -1)
+    for c in (0, 1):
+        few[np.flatnonzero(y == c)[:3]] = c
+    for estimator in (LapSVC(), LapRLSClassifier()):
+        estimator.set_params(kernel=make_kernel(rng, "graph"))
+        search = KernelSearchCV(estimator, {"kernel__eta": [0.1, 1.0]}).fit(X, few)
+        assert search.n_splits_ == 1
+        assert np.all(np.isin(np.round(search.cv_results_["mean_test_score"] * 6), np.arange(7)))
+
+
+def test_leave_one_out_of_the_svm_is_what_it_says(rng, moons):
+    X, _, few = moons
+    model = LapSVC(C=1.0, kernel=make_kernel(rng, "graph")).fit(X, few)
+    K, examples = model._pieces.mixed(model.choice_.weights), model._examples
+    held_out = model._leave_one_out(K, examples)
+    for i in rng.permutation(len(K))[:8]:
+        rest = np.delete(np.arange(len(K)), i)
+        dual, intercept = model._solve(K[np.ix_(rest, rest)], examples.subset(rest))
+        assert_allclose(held_out[i], K[i, rest] @ dual + intercept, atol=1e-4)
+
+
+def test_regression_search(rng):
+    X = np.sort(rng.uniform(0, 6, size=(200, 1)), axis=0)
+    y = np.where(np.arange(200) % 5 == 0, np.sin(X[:, 0]), np.nan)
+    kernel = DataDependentKernel(n_neighbors=12, n_landmarks=60, random_state=0)
+    search = KernelSearchCV(LapRLSRegressor(kernel=kernel), {"kernel__power": [1, 2], "alpha": [1e-4, 1e-2]}).fit(X, y)
+    assert search.best_score_ > 0.8
+    assert search.n_splits_ == 5
+    scored = KernelSearchCV(LapRLSRegressor(kernel=kernel), {"alpha": [1e-3]}, scoring="neg_mean_squared_error")
+    assert scored.fit(X, y).best_score_ <= 0.0
+
+
+def test_default_kernel_and_scoring(moons):
+    X, _, few = moons
+    search = KernelSearchCV(LapSVC(), {"kernel__eta": [1.0, 10.0]}, scoring="balanced_accuracy").fit(X, few)
+    assert 0.5 < search.best_score_ <= 1.0
+    without = KernelSearchCV(LapSVC(), {"C": [1.0]}, refit=False).fit(X, few)
+    with pytest.raises(AttributeError, match="refit=False"):
+        without.predict(X)
+
+
+def test_wrong_names_are_told(moons):
+    X, _, few = moons
+    with pytest.raises(ValueError, match=r"The grid names \['kernel__etta'\]"):
+        KernelSearchCV(LapSVC(), {"kernel__etta": [1.0]}).fit(X, few)
+    heat = LapSVC(kernel=DataDependentKernel(regularizer="heat"))
+    with pytest.raises(ValueError, match="needs regularizer='power'"):
+        KernelSearchCV(heat, {"kernel__power": [1, 2]}).fit(X, few)
+
+
+def test_in_a_pipeline(rng, moons):
+    X, y, few = moons
+    pipeline = make_pipeline(StandardScaler(), KernelSearchCV(LapSVC(), {"kernel__eta": [1.0]}, cv=3)).fit(X, few)
+    assert pipeline.score(X, y) > 0.7
