@@ -37,6 +37,9 @@ $(VENV)/.test-installed: pyproject.toml | $(VENV)/bin/python
 
 bench: $(VENV)/.bench-installed
 	$(BIN)/python -m benchmarks.solvers $(BENCH_DATA)
+	$(BIN)/python -m benchmarks.graphs $(BENCH_DATA)
+	$(BIN)/python -m benchmarks.estimators $(BENCH_DATA)
+	$(if $(DATA),$(BIN)/python -m benchmarks.tuning $(BENCH_DATA))
 
 $(VENV)/.bench-installed: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --editable ".[bench]"

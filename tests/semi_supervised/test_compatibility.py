@@ -52,7 +52,7 @@ def test_sample_weight_is_routed(digits):
     X, _, few = digits
     weights = np.ones(len(X))
     with sklearn.config_context(enable_metadata_routing=True):
-        estimator = LapSVC(kernel=small()).set_fit_request(sample_weight=True)
+        estimator = LapSVC(kernel=small()).set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
         result = cross_validate(
             estimator,
             X,
