@@ -55,7 +55,8 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     >>> from sklearn.datasets import make_moons
     >>> from halfmoon import DataDependentKernel, KernelKMeans
     >>> X, y = make_moons(300, noise=0.05, random_state=0)
-    >>> kernel = DataDependentKernel(power=1, ridge=1e-5, graph_params={"connect": True}, random_state=0)
+    >>> kernel = DataDependentKernel(n_neighbors=10, power=1, eta=1e6, n_landmarks=40, random_state=0,
+    ...                              graph_params={"connect": True})
     >>> labels = KernelKMeans(2, kernel=kernel, random_state=0).fit_predict(X)
     >>> bool(abs((labels == y).mean() - 0.5) > 0.45)     # up to the names of the clusters
     True
