@@ -19,6 +19,7 @@ __all__ = ["BaseKernel", "median_gamma"]
 
 Matrix = NDArray[np.float64]
 SEMIDEFINITE = ("chi2", "cosine", "laplacian", "linear", "rbf")
+UNIT_DIAGONAL = ("laplacian", "rbf")
 TAKES_GAMMA = ("chi2", "laplacian", "poly", "polynomial", "rbf", "sigmoid")
 DIAGONAL_BLOCK = 32  # rows a block while reading a diagonal off square blocks
 
@@ -85,6 +86,8 @@ class BaseKernel:
 
     def diag(self, A: Any) -> NDArray[np.float64]:
         """Return K(a, a) for each row."""
+        if self.kernel in UNIT_DIAGONAL:
+            return np.ones(A.shape[0])
         blocks = [A[start : start + DIAGONAL_BLOCK] for start in range(0, A.shape[0], DIAGONAL_BLOCK)]
         return np.concatenate([np.diagonal(self(block, block)) for block in blocks])
 

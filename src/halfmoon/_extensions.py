@@ -50,9 +50,9 @@ class Extension(Protocol):
 class KernelExtension:
     """K(x, x') - eta k_x' (A + eta K_hat)^-1 k_x' (eq. 6)."""
 
-    def __init__(self, base: BaseKernel, X_S: Any, restriction: Restriction, eta: float) -> None:
+    def __init__(self, base: BaseKernel, X_S: Any, K_hat: Matrix, restriction: Restriction, eta: float) -> None:
         self.base, self.X_S, self.eta = base, X_S, eta
-        self.root, _ = restriction.inverse_root(eta * base(X_S, X_S))
+        self.root, _ = restriction.inverse_root(eta * K_hat)
 
     def gram(self, A: Any, B: Any) -> Matrix:
         """Return eq. 6 for the rows of A and B."""
@@ -76,8 +76,7 @@ class GraphExtension:
 
     def __init__(
         self,
-        base: BaseKernel,
-        X_S: Any,
+        K_hat: Matrix,
         restriction: Restriction,
         eta: float,
         *,
@@ -88,7 +87,7 @@ class GraphExtension:
         options: SolveOptions,
     ) -> None:
         self.restriction, self.Q, self.options = restriction, Q, options
-        self.K_SS = landmark_gram(restriction, base(X_S, X_S), eta)
+        self.K_SS = landmark_gram(restriction, K_hat, eta)
         self.X, self.metric = X, metric
         self._n_neighbors = n_neighbors
 
@@ -108,12 +107,12 @@ class GraphExtension:
         X = self.X if len(self.copies.first) == self.X.shape[0] else self.X[self.copies.first]
         return NeighborSearch(X, metric=self.metric, options=SearchOptions(n_jobs=self.options.n_jobs))
 
-    def bent(self, base: BaseKernel, X_S: Any, restriction: Restriction, eta: float, Q: Regularizer) -> GraphExtension:
+    def bent(self, K_hat: Matrix, restriction: Restriction, eta: float, Q: Regularizer) -> GraphExtension:
         """Return the extension of another kernel on the same points; their copies and their search are shared."""
         twin = copy.copy(self)
         vars(twin).pop("features", None)
         twin.restriction, twin.Q = restriction, Q
-        twin.K_SS = landmark_gram(restriction, base(X_S, X_S), eta)
+        twin.K_SS = landmark_gram(restriction, K_hat, eta)
         return twin
 
     @property

@@ -142,6 +142,8 @@ class DataDependentKernel(BaseEstimator):
         The eta of eq. 5.
     base_kernel_ : BaseKernel
         K with the parameters that were used.
+    K_hat_ : ndarray of shape (n_hat, n_hat)
+        K on the landmarks.
     n_features_in_ : int
         Number of features seen in `fit`.
 
@@ -236,6 +238,8 @@ class DataDependentKernel(BaseEstimator):
         self
         """
         staged = copy.copy(self)  # if anything fails, self is as it was
+        for name in _fitted_names(staged):
+            delattr(staged, name)
         staged._fit(X, y)
         self.__dict__ = staged.__dict__  # all at once: a refit leaves nothing of the old fit
         return self
@@ -268,8 +272,11 @@ class DataDependentKernel(BaseEstimator):
     def _bend(self) -> None:
         """Resolve what needs no solve: the base kernel and eta."""
         sample = self.landmarks_[:: -(-self.landmarks_.shape[0] // MEDIAN_SAMPLE)]  # rows may be sorted by class
-        self.base_kernel_ = BaseKernel.resolve(self.base_kernel, self.gamma, self.base_kernel_params, sample)
-        self.base_kernel_.check_semidefinite(self.base_kernel_(sample, sample))
+        base = BaseKernel.resolve(self.base_kernel, self.gamma, self.base_kernel_params, sample)
+        known = getattr(self, "base_kernel_", None)
+        if known is None or (known.kernel, known.params) != (base.kernel, base.params):
+            base.check_semidefinite(base(sample, sample))
+            self.base_kernel_, self.K_hat_ = base, base(self.landmarks_, self.landmarks_)
         self.eta_ = check_real("eta", self.eta, advice="eta = 0 is the base kernel.") * self._eta_unit()
 
     def _eta_unit(self) -> float:
@@ -280,7 +287,7 @@ class DataDependentKernel(BaseEstimator):
         if self.eta_unit is not None:
             return check_real("eta_unit", self.eta_unit, strict=True)
         A = float(np.trace(self.restriction_.smooth)) / len(self.restriction_.landmarks)
-        K = float(np.mean(self.base_kernel_.diag(self.landmarks_)))
+        K = float(np.mean(np.diagonal(self.K_hat_)))
         return LOUD * A / K if A > 0.0 and K > 0.0 else 1.0
 
     def variant(self, restriction: Restriction | None = None, **params: Any) -> Self:
@@ -374,9 +381,9 @@ class DataDependentKernel(BaseEstimator):
 
     def extend(self, name: str) -> Extension:
         """Return the extension of this name; the graph extension shares its search with one that is there."""
-        bent = (self.base_kernel_, self.landmarks_, self.restriction_, self.eta_)
+        bent = (self.K_hat_, self.restriction_, self.eta_)
         if name == "kernel":
-            return KernelExtension(*bent)
+            return KernelExtension(self.base_kernel_, self.landmarks_, *bent)
         if self.points_ is None:
             raise ValueError("A kernel fitted with extension='kernel' has forgotten its points. Fit it with 'auto'.")
         known = getattr(self, "extension_", None)
@@ -495,13 +502,12 @@ class DataDependentKernel(BaseEstimator):
         True
         """
         check_is_fitted(self, "restriction_")
-        r, X_S = self.restriction_, self.landmarks_
-        K_hat = self.base_kernel_(X_S, X_S)
-        lowest = 1.0 / float(linalg.svdvals(r.inverse_root(self.eta * K_hat)[0])[0]) ** 2
+        r, K_hat = self.restriction_, self.K_hat_
+        lowest = 1.0 / float(linalg.svdvals(r.inverse_root(self.eta_ * K_hat)[0])[0]) ** 2
         dA, kappa = r.spectral_error_bound, float(np.diagonal(K_hat).max())
         if dA >= lowest:
             return np.inf
-        return float(self.eta) * kappa * len(r.landmarks) * dA / (lowest * (lowest - dA))
+        return self.eta_ * kappa * len(r.landmarks) * dA / (lowest * (lowest - dA))
 
     def as_gp_kernel(self) -> DataDependentGPKernel:
         """Return this fitted kernel for scikit-learn's Gaussian processes, KernelRidge and KernelPCA.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import time
 import warnings
 from collections.abc import Iterator, Mapping
@@ -10,11 +11,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
+from sklearn import config_context
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
 
 from halfmoon._validation import check_integer
 from halfmoon.kernels import VARIABLE, DataDependentKernel
@@ -123,25 +126,32 @@ class KernelSearchCV(MetaEstimatorMixin, BaseEstimator):
         base = clone(self.estimator)
         if base.kernel is None:
             base.set_params(kernel=DataDependentKernel())
-        self.scorer_ = get_scorer(self.scoring or ("accuracy" if is_classifier(base) else "r2"))
-        found: list[tuple[dict[str, Any], NDArray[np.float64]]] = []
-        best_score = -np.inf
-        for shared, candidates in _grouped(self.param_grid, base):
-            group = _Group(clone(base).set_params(**shared), candidates, X, y, sample_weight)
+        default = _accuracy if is_classifier(base) else get_scorer("r2")
+        self.scorer_ = default if self.scoring is None else get_scorer(self.scoring)
+        # Thousands of small problems: threads of BLAS and checks of input would take longer than the work.
+        with threadpool_limits(1, user_api="blas"), config_context(assume_finite=True, skip_parameter_validation=True):
+            return self._search(base, X, y, sample_weight)
+
+    def _search(self, base: Any, X: Any, y: Any, sample_weight: Any) -> Self:
+        candidates = list(ParameterGrid(self.param_grid))
+        scores: dict[int, NDArray[np.float64]] = {}
+        best: tuple[float, int] = (-np.inf, 0)  # score, and minus the number: the first of equals wins
+        for shared, numbers in _grouped(candidates, base):
+            group = _Group(clone(base).set_params(**shared), [candidates[i] for i in numbers], X, y, sample_weight)
             splits = self._splits(group.examples)
-            for params, model, pieces in group.models():
-                scores = _scores(model, pieces, group.examples, splits, self.scorer_)
-                found.append(({**shared, **params}, scores))
-                if scores.mean() > best_score:
-                    best_score, best = float(scores.mean()), (len(found) - 1, model, pieces, group.examples)
-        self._record(found)
-        self.best_index_, model, pieces, examples = best
-        self.best_score_, self.best_params_ = best_score, found[self.best_index_][0]
-        self.n_splits_ = len(found[0][1])
+            for place, model, pieces in group.models():
+                number = numbers[place]
+                scores[number] = _scores(model, pieces, group.examples, splits, self.scorer_)
+                if (float(scores[number].mean()), -number) > best:
+                    best, winner = (float(scores[number].mean()), -number), (model, pieces, group.examples)
+        self._record(candidates, np.array([scores[i] for i in range(len(candidates))]))
+        self.best_score_, self.best_index_ = best[0], -best[1]
+        self.best_params_ = candidates[self.best_index_]
         if self.refit:
             start = time.perf_counter()
-            self.best_estimator_ = _finished(model, pieces, examples)
-            self.refit_time_ = time.perf_counter() - start
+            model, pieces, examples = winner
+            model._learn(examples, pieces)
+            self.best_estimator_, self.refit_time_ = model, time.perf_counter() - start
         return self
 
     def _splits(self, examples: Examples) -> list[NDArray[np.intp]] | None:
@@ -155,16 +165,13 @@ class KernelSearchCV(MetaEstimatorMixin, BaseEstimator):
         folds = LabeledKFold(check_integer("cv", self.cv or 5, low=2), random_state=self.random_state)
         return [test for _, test in folds.split(labels, labels)]
 
-    def _record(self, found: list[tuple[dict[str, Any], NDArray[np.float64]]]) -> None:
-        scores = np.array([split for _, split in found])
-        names = sorted({name for params, _ in found for name in params})
-        results: dict[str, Any] = {"params": [params for params, _ in found]}
-        for name in names:
-            values = [params.get(name) for params, _ in found]
-            missing = [name not in params for params, _ in found]
-            column = np.empty(len(values), dtype=object)
-            column[:] = values
-            results[f"param_{name}"] = np.ma.MaskedArray(column, mask=missing)
+    def _record(self, candidates: list[dict[str, Any]], scores: Matrix) -> None:
+        self.n_splits_ = scores.shape[1]
+        results: dict[str, Any] = {"params": candidates}
+        for name in sorted({name for params in candidates for name in params}):
+            column = np.empty(len(candidates), dtype=object)
+            column[:] = [params.get(name) for params in candidates]
+            results[f"param_{name}"] = np.ma.MaskedArray(column, mask=[name not in params for params in candidates])
         for k in range(scores.shape[1]):
             results[f"split{k}_test_score"] = scores[:, k]
         results["mean_test_score"], results["std_test_score"] = scores.mean(axis=1), scores.std(axis=1)
@@ -209,17 +216,16 @@ class KernelSearchCV(MetaEstimatorMixin, BaseEstimator):
         return tags
 
 
-def _grouped(grid: Any, estimator: Any) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
-    """Yield the parameters that need a graph and solves of their own, each with the candidates that share them."""
-    groups: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {}
+def _grouped(candidates: list[dict[str, Any]], estimator: Any) -> Iterator[tuple[dict[str, Any], list[int]]]:
+    """Yield the parameters that need a graph and solves of their own, with the numbers of the candidates they serve."""
+    groups: dict[str, tuple[dict[str, Any], list[int]]] = {}
     known = estimator.get_params()
-    for params in ParameterGrid(grid):
+    for number, params in enumerate(candidates):
         unknown = params.keys() - known.keys()
         if unknown:
             raise ValueError(f"The grid names {sorted(unknown)}, which {estimator!r} does not have.")
         own = {n: v for n, v in params.items() if n.startswith(KERNEL) and n.removeprefix(KERNEL) not in VARIABLE}
-        _, candidates = groups.setdefault(repr(sorted(own.items())), (own, []))
-        candidates.append({name: value for name, value in params.items() if name not in own})
+        groups.setdefault(repr(sorted(own.items())), (own, []))[1].append(number)
     yield from groups.values()
 
 
@@ -233,6 +239,8 @@ class _Group:
         self.examples: Examples = estimator._prepare(X, y, sample_weight)
         self.restrictions = self._restrictions(sorted(powers))
         self._placed: dict[int, Matrix] = {}
+        self._variant = self.estimator.kernel_
+        self._given = {name: getattr(self._variant, name) for name in VARIABLE}
 
     def _restrictions(self, powers: list[int]) -> dict[int, Restriction]:
         kernel = self.estimator.kernel_
@@ -251,26 +259,23 @@ class _Group:
                 n_jobs=kernel.n_jobs,
             )
 
-    def models(self) -> Iterator[tuple[dict[str, Any], Any, LabeledKernels]]:
-        """Yield each candidate as an estimator with its kernel, and its kernels on the labelled rows."""
-        shared: dict[str, LabeledKernels] = {}
-        for params in self.candidates:
-            own = {n.removeprefix(KERNEL): v for n, v in params.items() if n.startswith(KERNEL)}
-            key = repr(sorted(own.items()))
-            if key not in shared:
-                shared = {key: self._pieces(own)}  # candidates come ordered: one kernel at a time is kept
-            pieces = shared[key]
-            model = clone(self.estimator).set_params(**params)
-            model.kernel_ = pieces.kernel
-            for name in ("classes_", "n_features_in_", "feature_names_in_"):
-                if hasattr(self.estimator, name):
-                    setattr(model, name, getattr(self.estimator, name))
-            yield params, model, pieces
+    def models(self) -> Iterator[tuple[int, Any, LabeledKernels]]:
+        """Yield each candidate's number, its estimator, and the kernels on the labelled rows, kernel by kernel."""
+        by_kernel: dict[str, list[int]] = {}
+        for place, params in enumerate(self.candidates):
+            by_kernel.setdefault(repr(sorted(_of_kernel(params).items(), key=_base_first)), []).append(place)
+        for _, places in sorted(by_kernel.items()):
+            pieces = self._pieces(_of_kernel(self.candidates[places[0]]))
+            for place in places:
+                model = copy.copy(self.estimator)
+                rest = {name: value for name, value in self.candidates[place].items() if not name.startswith(KERNEL)}
+                vars(model).update(rest, kernel=pieces.kernel, kernel_=pieces.kernel)
+                yield place, model, pieces
 
     def _pieces(self, params: Mapping[str, Any]) -> LabeledKernels:
-        kernel = self.estimator.kernel_
-        power = params.get("power", kernel.power)
-        variant = kernel.variant(restriction=self.restrictions[power], **params)
+        power = params.get("power", self.estimator.kernel_.power)
+        # Variants of the last variant: the base kernel on the landmarks is computed again only where it changes.
+        self._variant = variant = self._variant.variant(restriction=self.restrictions[power], **(self._given | dict(params)))
         pieces = LabeledKernels(variant, self.examples.X, self.examples.rows, self._placed.get(power))
         if variant.extension != "kernel" and power not in self._placed:
             self._placed[power] = pieces.placed[1]
@@ -296,14 +301,22 @@ def _scores(
     return np.array(scores)
 
 
+def _accuracy(model: Any, X: Any, y: NDArray[Any]) -> float:
+    return float(np.mean(model.predict(X) == y))
+
+
 def _truth(model: Any, examples: Examples) -> NDArray[Any]:
     return model.classes_[examples.targets] if is_classifier(model) else examples.targets
 
 
-def _finished(model: Any, pieces: LabeledKernels, examples: Examples) -> Any:
-    """Fit the best candidate to all labels, on the kernel that it was tried with."""
-    model._learn(examples, pieces)
-    return model
+def _base_first(parameter: tuple[str, Any]) -> tuple[bool, str]:
+    return not parameter[0].startswith(("base_kernel", "gamma")), parameter[0]
+
+
+def _of_kernel(params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters of the kernel that need no solves of their own."""
+    own = {name.removeprefix(KERNEL): value for name, value in params.items() if name.startswith(KERNEL)}
+    return {name: value for name, value in own.items() if name in VARIABLE}
 
 
 class _Outcome(BaseEstimator):

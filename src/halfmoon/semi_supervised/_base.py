@@ -42,9 +42,17 @@ class LapEstimator(BaseEstimator):
     def _leave_one_out(self, K: Matrix, examples: Examples) -> Matrix:
         """Return decision values on the examples, each from a model that has not seen it."""
 
+    @property
+    @abstractmethod
+    def _given_alpha(self) -> float | None:
+        """The ridge that the user's parameters amount to; None if it is to be chosen."""
+
     def _choose(self, examples: Examples, pieces: LabeledKernels) -> Choice:
+        extension, alpha = self.kernel_.extension, self._given_alpha
+        if extension != "auto" and alpha is not None:
+            return Choice({extension: 1.0}, alpha, "as given")
         classes = examples.targets if is_classifier(self) else None
-        return choose_kernel(pieces, self._targets(examples), examples.weights, classes, self.kernel_.extension)
+        return choose_kernel(pieces, self._targets(examples), examples.weights, classes, extension)
 
     @abstractmethod
     def _targets(self, examples: Examples) -> Matrix:

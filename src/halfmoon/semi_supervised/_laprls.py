@@ -28,8 +28,12 @@ class _Ridge(LapEstimator):
 
     alpha: float | None
 
+    @property
+    def _given_alpha(self) -> float | None:
+        return None if self.alpha is None else check_real("alpha", self.alpha, strict=True)
+
     def _ridge(self, K: Matrix, examples: Examples) -> RidgeSolution:
-        alpha = self.choice_.alpha if self.alpha is None else check_real("alpha", self.alpha, strict=True)
+        alpha = self.choice_.alpha if self._given_alpha is None else self._given_alpha
         return RidgePath(K, self._targets(examples), examples.weights).at(alpha)
 
     def _solve(self, K: Matrix, examples: Examples) -> tuple[Matrix, NDArray[np.float64]]:

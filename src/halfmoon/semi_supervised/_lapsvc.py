@@ -79,6 +79,10 @@ class LapSVC(LapClassifier):
         self.priors = priors
         self.probability = probability
 
+    @property
+    def _given_alpha(self) -> float | None:
+        return None if self.C is None else 1.0 / check_real("C", self.C, strict=True)
+
     def _solve(self, K: Matrix, examples: Examples) -> tuple[Matrix, NDArray[np.float64]]:
         signs = self._targets(examples)
         columns = [self._machine(K, signs[:, column], examples.weights) for column in range(signs.shape[1])]
@@ -88,7 +92,7 @@ class LapSVC(LapClassifier):
         self, K: Matrix, signs: NDArray[np.float64], weights: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], float]:
         """Return dual coefficients and intercept of one SVM."""
-        C = 1.0 / self.choice_.alpha if self.C is None else check_real("C", self.C, strict=True)
+        C = 1.0 / (self.choice_.alpha if self._given_alpha is None else self._given_alpha)
         svc = SVC(C=C, kernel="precomputed", tol=TOLERANCE).fit(K, signs, sample_weight=weights)
         dual = np.zeros(len(signs))
         dual[svc.support_] = svc.dual_coef_[0]
