@@ -182,7 +182,7 @@ def test_theorem_4_3_kernel_error(cloud, rng, power, sloppy):
     X, W = cloud
     A = rng.normal(size=(20, 2))
     options = {
-        "gamma": 2.0, "eta": 0.5, "graph": W, "power": power, "ridge": 0.1, "extension": "kernel",
+        "gamma": 2.0, "eta": 0.5, "eta_unit": 1.0, "graph": W, "power": power, "ridge": 0.1, "extension": "kernel",
         "landmarks": landmarks_of(rng, len(X)),
     }  # fmt: skip
     exact = DataDependentKernel("rbf", solver="direct", **options).fit(X)

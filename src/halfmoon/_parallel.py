@@ -52,7 +52,13 @@ class Team:
         """Yield work(item) for every item, in order."""
 
         def guarded(item: Item) -> Any:
-            return None if self._stop.is_set() else work(item)
+            if self._stop.is_set():
+                return None
+            try:
+                return work(item)
+            except BaseException:
+                self._stop.set()  # at once: results are only looked at in order
+                raise
 
         try:
             yield from self._pool.map(guarded, items)

@@ -275,7 +275,9 @@ class _Group:
     def _pieces(self, params: Mapping[str, Any]) -> LabeledKernels:
         power = params.get("power", self.estimator.kernel_.power)
         # Variants of the last variant: the base kernel on the landmarks is computed again only where it changes.
-        self._variant = variant = self._variant.variant(restriction=self.restrictions[power], **(self._given | dict(params)))
+        self._variant = variant = self._variant.variant(
+            restriction=self.restrictions[power], **(self._given | dict(params))
+        )
         pieces = LabeledKernels(variant, self.examples.X, self.examples.rows, self._placed.get(power))
         if variant.extension != "kernel" and power not in self._placed:
             self._placed[power] = pieces.placed[1]
