@@ -26,7 +26,8 @@ Metric = str | Callable[..., float]
 
 METRICS = {"euclidean": 2, "manhattan": 1, "cosine": 2}  # name -> the p of the Minkowski search behind it
 KDTREE_MAX_FEATURES = 12  # above this a KD-tree visits most of its leaves
-EXACT_WORK = 1e11  # n^2 d up to which exact search takes seconds
+EXACT_WORK = 1e11  # up to which exact search takes seconds
+SELECTION = 64  # features that keeping the nearest of a row of distances costs as much as
 
 
 class NeighborSearch:
@@ -39,8 +40,8 @@ class NeighborSearch:
     metric : {"euclidean", "manhattan", "cosine"} or callable, default="euclidean"
         A callable takes two rows and returns their distance.
     method : {"auto", "kdtree", "exact", "approximate"}, default="auto"
-        "auto" takes the KD-tree for dense data of at most 12 features, exact search while n^2 d <= 1e11 or where
-        the metric needs it, approximate search above.
+        "auto" takes the KD-tree for dense data of at most 12 features, exact search while n^2 (d + 64) <= 1e11 or
+        where the metric needs it, approximate search above.
     options : SearchOptions, default=None
         Recall, threads, seed and progress.
 
@@ -82,7 +83,7 @@ class NeighborSearch:
         if dense and d <= KDTREE_MAX_FEATURES and not callable(self.metric):
             return "kdtree"
         width = d if dense else self.X.nnz / n
-        affordable = float(n) * n * width <= EXACT_WORK or self.options.recall == 1.0
+        affordable = float(n) * n * (width + SELECTION) <= EXACT_WORK or self.options.recall == 1.0
         return "exact" if affordable or self.metric not in APPROXIMABLE else "approximate"
 
     def query(self, Y: Any, k: int) -> Neighbors:
