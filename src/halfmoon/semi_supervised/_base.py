@@ -97,7 +97,8 @@ class LapEstimator(BaseEstimator):
         """
         check_is_fitted(self, "decision_")
         labeled, targets = self._read(self._examples.point, y)
-        self._learn(self._examples.relabeled(labeled, targets, sample_weight))
+        examples = self._examples.relabeled(labeled, targets, sample_weight)
+        self._learn(examples, LabeledKernels(self.kernel_, examples.X, examples.rows).like(self._pieces))
         return self
 
     def _prepare(self, X: Any, y: Any, sample_weight: Any) -> Examples:

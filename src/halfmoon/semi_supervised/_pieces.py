@@ -39,6 +39,7 @@ class LabeledKernels:
 
     def __init__(self, kernel: DataDependentKernel, X: Any, rows: NDArray[np.intp], T: Matrix | None = None) -> None:
         self.kernel, self.rows, self.T = kernel, rows, T
+        self.known: tuple[NDArray[np.intp], Matrix] | None = None
         self.X_L = X[rows].astype(np.float64)
 
     @property
@@ -76,9 +77,25 @@ class LabeledKernels:
             assert isinstance(extension, GraphExtension)
         if self.T is not None:  # known from another kernel with the same regulariser
             return extension, self.T
+        if self.known is not None:  # only rows that were not labelled before need solves
+            return extension, self._with_known_rows(extension, *self.known)
         if self.kernel.method == "budget":  # the graph sees the landmarks only: labelled rows are new points to it
             return extension, extension.average(self.X_L, np.eye(len(self.kernel.landmarks_)))
         return extension, extension.rows(self.rows)
+
+    def _with_known_rows(self, extension: GraphExtension, rows: NDArray[np.intp], T: Matrix) -> Matrix:
+        place = {int(row): number for number, row in enumerate(rows)}
+        at = np.array([place.get(int(row), -1) for row in self.rows])
+        found = np.empty((len(self.rows), T.shape[1]))
+        found[at >= 0] = T[at[at >= 0]]
+        found[at < 0] = extension.rows(self.rows[at < 0])
+        return found
+
+    def like(self, earlier: LabeledKernels) -> LabeledKernels:
+        """Take over the rows of T that an earlier fit on the same kernel has solved for."""
+        if self.kernel.method != "budget" and "placed" in vars(earlier):
+            self.known = (earlier.rows, earlier.placed[1])
+        return self
 
     @cached_property
     def located(self) -> Matrix:
