@@ -25,12 +25,13 @@ from scipy import sparse
 
 from halfmoon._base_kernels import BaseKernel
 from halfmoon._extensions import GraphExtension, KernelExtension
+from halfmoon._parallel import Team, thread_count
 from halfmoon.kernels import DataDependentKernel
 
 __all__ = ["Decision", "LabeledKernels"]
 
 Matrix = NDArray[np.float64]
-BLOCK = 1 << 23  # kernel values held at once while predicting
+BLOCK = 1 << 20  # kernel values that a thread holds at once while predicting
 SMALLEST_SIZE = 1e-2  # of s_x, relative to its mean on the landmarks
 
 
@@ -168,6 +169,7 @@ class LabeledKernels:
             graph=graph,
             values=values,
             intercept=intercept,
+            n_jobs=self.kernel.n_jobs,
         )
 
 
@@ -181,19 +183,25 @@ class Decision:
     graph: GraphExtension | None
     values: Matrix | None  # on the distinct training points: numerators, then s
     intercept: NDArray[np.float64]
+    n_jobs: int | None = None
 
     def __call__(self, A: Any) -> Matrix:
         """Return f at the rows of A, block by block."""
         out = np.tile(self.intercept, (A.shape[0], 1))
-        step = max(1, BLOCK // max(len(self.coef), 1))
-        for start in range(0, A.shape[0], step):
-            rows = slice(start, min(start + step, A.shape[0]))
-            if self.centers is not None:
-                out[rows] += self.base(A[rows], self.centers) @ self.coef
+        if self.centers is not None:
+            out += self._expansion(A)
         if self.graph is not None:
             assert self.values is not None
             out += self._ratio(self.graph.average(A, self.values), self.graph)
         return out
+
+    def _expansion(self, A: Any) -> Matrix:
+        """Return the base-kernel expansion, a block of rows to a thread."""
+        step = max(1, BLOCK // max(len(self.coef), 1))
+        with Team(thread_count(self.n_jobs)) as team:
+            starts = range(0, A.shape[0], step)
+            blocks = team.map(lambda i: self.base(A[i : i + step], self.centers) @ self.coef, starts)
+            return np.concatenate(list(blocks))
 
     def _ratio(self, values: Matrix, graph: GraphExtension) -> Matrix:
         return values[:, :-1] / bounded_away(values[:, -1:], graph.sizes)
