@@ -86,8 +86,8 @@ class GraphExtension:
         n_neighbors: int,
         options: SolveOptions,
     ) -> None:
-        self.restriction, self.Q, self.options = restriction, Q, options
-        self.K_SS = landmark_gram(restriction, K_hat, eta)
+        self.K_hat, self.restriction, self.eta = K_hat, restriction, eta
+        self.Q, self.options = Q, options
         self.X, self.metric = X, metric
         self._n_neighbors = n_neighbors
 
@@ -110,15 +110,31 @@ class GraphExtension:
     def bent(self, K_hat: Matrix, restriction: Restriction, eta: float, Q: Regularizer) -> GraphExtension:
         """Return the extension of another kernel on the same points; their copies and their search are shared."""
         twin = copy.copy(self)
-        vars(twin).pop("features", None)
-        twin.restriction, twin.Q = restriction, Q
-        twin.K_SS = landmark_gram(restriction, K_hat, eta)
+        for name in ("K_SS", "features", "sizes_everywhere"):
+            vars(twin).pop(name, None)
+        twin.K_hat, twin.restriction, twin.eta, twin.Q = K_hat, restriction, eta, Q
         return twin
+
+    @cached_property
+    def K_SS(self) -> Matrix:
+        """The kernel on the landmarks."""
+        return landmark_gram(self.restriction, self.K_hat, self.eta)
+
+    def among(self, T: Matrix) -> Matrix:
+        """Return T K_SS T'; where K_SS is not known, without it: for a few rows of T it costs less."""
+        if "K_SS" in vars(self):
+            return T @ self.K_SS @ T.T
+        return landmark_gram(self.restriction, self.K_hat, self.eta, T)
 
     @property
     def sizes(self) -> NDArray[np.float64]:
         """sqrt(K(x, x)) on the landmarks."""
         return np.sqrt(np.diagonal(self.K_SS))
+
+    @cached_property
+    def sizes_everywhere(self) -> Matrix:
+        """The interpolant of the sizes at the distinct training points, one column."""
+        return self.on_training_points(self.sizes[:, None])
 
     @cached_property
     def features(self) -> Matrix:
@@ -167,18 +183,20 @@ def interpolating_weights(distances: NDArray[np.float64]) -> NDArray[np.float64]
     return weights / weights.sum(axis=1, keepdims=True)
 
 
-def landmark_gram(restriction: Restriction, K_hat: Matrix, eta: float) -> Matrix:
-    """Return K_SS = K_hat - eta K_hat C K_hat with C = (A + eta K_hat)^-1, p.s.d. in floating point too.
+def landmark_gram(restriction: Restriction, K_hat: Matrix, eta: float, T: Matrix | None = None) -> Matrix:
+    """Return K_SS = K_hat - eta K_hat C K_hat with C = (A + eta K_hat)^-1, or T K_SS T'; p.s.d. in floating point too.
 
     With N = eta C K_hat it equals (I - N)' K_hat (I - N) + eta K_hat C A C K_hat: a sum of p.s.d. terms in which
     nothing cancels (the Joseph form of Kalman filters).
     """
     root, seen_modes = restriction.inverse_root(eta * K_hat)
-    CK = root @ (root.T @ K_hat)
-    kept = np.eye(len(K_hat)) - eta * CK
-    from_modes = seen_modes @ (root.T @ K_hat)
-    K_SS = kept.T @ K_hat @ kept + eta * (CK.T @ restriction.smooth @ CK + from_modes.T @ from_modes)
-    return (K_SS + K_SS.T) / 2
+    to, KT = (np.eye(len(K_hat)), K_hat) if T is None else (T.T, K_hat @ T.T)
+    within = root.T @ KT
+    CKT = root @ within
+    kept = to - eta * CKT
+    from_modes = seen_modes @ within
+    K = kept.T @ K_hat @ kept + eta * (CKT.T @ restriction.smooth @ CKT + from_modes.T @ from_modes)
+    return (K + K.T) / 2
 
 
 def square_root(K: Matrix) -> Matrix:

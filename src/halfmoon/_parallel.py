@@ -6,6 +6,7 @@ does not depend on how many threads there are.
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +14,7 @@ from typing import Any, Self, TypeVar
 
 import joblib
 import numpy as np
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from halfmoon._validation import check_integer
 
@@ -31,6 +32,12 @@ def thread_count(n_jobs: int | None) -> int:
     return check_integer("n_jobs", n_jobs, low=1, advice="None or -1 means all cores.")
 
 
+@functools.cache
+def _libraries() -> ThreadpoolController:
+    """Look for BLAS libraries once: it takes longer than a small solve."""
+    return ThreadpoolController()
+
+
 class Team:
     """Threads for the time of a ``with`` block. Meanwhile BLAS runs on one: its own would fight for the cores."""
 
@@ -39,7 +46,7 @@ class Team:
         self._stop = threading.Event()
 
     def __enter__(self) -> Self:
-        self._limits = threadpool_limits(1, user_api="blas")
+        self._limits = _libraries().limit(limits=1, user_api="blas")
         self._pool = ThreadPoolExecutor(self.threads)
         return self
 

@@ -396,8 +396,9 @@ def interpolation_rows(
         # T = G E Q_hat + V V_S^+ (I - G_SS Q_hat) with G = Q^+ off the modes V, symmetric.
         from_S = Q.solve_off_modes(indicators(others, Q.n), options)[S].T @ restriction.Q_hat
         V_S, present = _present_modes(Q.modes, S)
-        rest = np.eye(len(S)) - restriction.smooth @ restriction.Q_hat
-        T[~known] = from_S + Q.modes[others][:, present] @ np.linalg.lstsq(V_S, rest)[0]
+        V_S_inverse = np.linalg.pinv(V_S)
+        rest = V_S_inverse - (V_S_inverse @ restriction.smooth) @ restriction.Q_hat
+        T[~known] = from_S + Q.modes[others][:, present] @ rest
     return T
 
 

@@ -6,6 +6,7 @@ import copy
 import time
 import warnings
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -138,10 +139,10 @@ class KernelSearchCV(MetaEstimatorMixin, BaseEstimator):
         best: tuple[float, int] = (-np.inf, 0)  # score, and minus the number: the first of equals wins
         for shared, numbers in _grouped(candidates, base):
             group = _Group(clone(base).set_params(**shared), [candidates[i] for i in numbers], X, y, sample_weight)
-            splits = self._splits(group.examples)
+            trials = _Trials(group.examples, self._splits(group.examples), self.scorer_)
             for place, model, pieces in group.models():
                 number = numbers[place]
-                scores[number] = _scores(model, pieces, group.examples, splits, self.scorer_)
+                scores[number] = trials.scores(model, pieces)
                 if (float(scores[number].mean()), -number) > best:
                     best, winner = (float(scores[number].mean()), -number), (model, pieces, group.examples)
         self._record(candidates, np.array([scores[i] for i in range(len(candidates))]))
@@ -284,23 +285,47 @@ class _Group:
         return pieces
 
 
-def _scores(
-    model: Any, pieces: LabeledKernels, examples: Examples, splits: list[NDArray[np.intp]] | None, scorer: Any
-) -> NDArray[np.float64]:
-    """Return the score of every split; of leave-one-out, of all examples together."""
-    weighted = model._weighted(examples) if is_classifier(model) else examples
-    model.choice_ = model._choose(weighted, pieces)
-    K = pieces.mixed(model.choice_.weights)
-    if splits is None:
-        held_out = model._leave_one_out(K, weighted)
-        return np.array([scorer(_Outcome(model, held_out), np.arange(len(held_out)), _truth(model, examples))])
-    scores = []
-    for test in splits:
-        train = np.setdiff1d(np.arange(len(K)), test)
-        dual, intercept = model._solve(K[np.ix_(train, train)], weighted.subset(train))
-        values = K[np.ix_(test, train)] @ dual + intercept
-        scores.append(scorer(_Outcome(model, values), np.arange(len(test)), _truth(model, examples.subset(test))))
-    return np.array(scores)
+@dataclass(frozen=True)
+class _Fold:
+    """What one split asks of every candidate."""
+
+    train: NDArray[np.intp]
+    test: NDArray[np.intp]
+    seen: Examples
+    truth: NDArray[Any]
+
+
+class _Trials:
+    """Scores of candidates on the same splits."""
+
+    def __init__(self, examples: Examples, splits: list[NDArray[np.intp]] | None, scorer: Any) -> None:
+        self.examples, self.splits, self.scorer = examples, splits, scorer
+        self._weighted: Examples | None = None  # the examples, weighted by class, that the folds were cut for
+
+    def scores(self, model: Any, pieces: LabeledKernels) -> NDArray[np.float64]:
+        """Return the score of every split; of leave-one-out, of all examples together."""
+        weighted = model._weighted(self.examples) if is_classifier(model) else self.examples
+        model.choice_ = model._choose(weighted, pieces)
+        K = pieces.mixed(model.choice_.weights)
+        if self.splits is None:
+            held_out = model._leave_one_out(K, weighted)
+            truth = _truth(model, self.examples)
+            return np.array([self.scorer(_Outcome(model, held_out), np.arange(len(held_out)), truth)])
+        scores = []
+        for fold in self._folds(model, weighted):
+            dual, intercept = model._solve(K[np.ix_(fold.train, fold.train)], fold.seen)
+            values = K[np.ix_(fold.test, fold.train)] @ dual + intercept
+            scores.append(self.scorer(_Outcome(model, values), np.arange(len(fold.test)), fold.truth))
+        return np.array(scores)
+
+    def _folds(self, model: Any, weighted: Examples) -> list[_Fold]:
+        if weighted is not self._weighted:
+            assert self.splits is not None
+            self._weighted, self._cut = weighted, []
+            for test in self.splits:
+                train = np.setdiff1d(np.arange(len(weighted.rows)), test)
+                self._cut.append(_Fold(train, test, weighted.subset(train), _truth(model, self.examples.subset(test))))
+        return self._cut
 
 
 def _accuracy(model: Any, X: Any, y: NDArray[Any]) -> float:

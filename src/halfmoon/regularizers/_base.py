@@ -15,6 +15,7 @@ from scipy import sparse
 from halfmoon.graph import Components, check_graph, connected_components
 from halfmoon.solvers import SolveOptions, Solver, System, prepare, project_out
 from halfmoon.solvers._base import solve_complement
+from halfmoon.solvers._lanczos import few_columns
 
 __all__ = ["GraphRegularizer", "Greens", "InversePower", "Regularizer", "indicators"]
 
@@ -151,9 +152,12 @@ class InversePower:
         return greens
 
     def solve_off_modes(self, B: Matrix, options: SolveOptions) -> Matrix:
-        """Return Q^+ B without its part along the modes, by `power` chained solves."""
-        solver = self.solver(options)
+        """Return Q^+ B without its part along the modes, by `power` chained solves or, for few columns, in one run."""
         X = project_out(self.system.modes, B)
+        at_once = few_columns(self.system, X, self.power, options.eps) if options.solver == "auto" else None
+        if at_once is not None:
+            return project_out(self.system.modes, at_once)
+        solver = self.solver(options)
         for _ in range(self.power):
             X, _ = solve_complement(self.system, solver, X, options.eps)
         return X

@@ -182,7 +182,7 @@ class LapRLSRegressor(RegressorMixin, _Ridge):
         weights, pieces, examples = self.choice_.weights, self._pieces, self._examples
         solution = self._ridge(pieces.mixed(weights), examples)
         cross, own = pieces.against(weights, A)
-        variance = np.maximum(own - np.einsum("ij,jk,ik->i", cross, solution.inverse, cross), 0.0)
+        variance = np.maximum(own - np.einsum("ij,ij->i", cross @ solution.inverse, cross), 0.0)
         y = examples.targets - np.average(examples.targets, weights=examples.weights)
         scale = float(y @ solution.inverse @ y) / len(y)  # the marginal likelihood's own estimate
         return np.sqrt(scale * variance)

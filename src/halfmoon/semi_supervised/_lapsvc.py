@@ -6,17 +6,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.svm import SVC
 
 from halfmoon._validation import check_real
 from halfmoon.kernels import DataDependentKernel
 from halfmoon.semi_supervised._base import LapClassifier
 from halfmoon.semi_supervised._labels import Examples
+from halfmoon.semi_supervised._svm import support_vector_machine
 
 __all__ = ["LapSVC"]
 
 Matrix = NDArray[np.float64]
-TOLERANCE = 1e-9  # labelled rows are few: an accurate optimum costs nothing and does not hang on their order
 
 
 class LapSVC(LapClassifier):
@@ -83,34 +82,23 @@ class LapSVC(LapClassifier):
     def _given_alpha(self) -> float | None:
         return None if self.C is None else 1.0 / check_real("C", self.C, strict=True)
 
-    def _solve(self, K: Matrix, examples: Examples) -> tuple[Matrix, NDArray[np.float64]]:
-        signs = self._targets(examples)
-        columns = [self._machine(K, signs[:, column], examples.weights) for column in range(signs.shape[1])]
-        return np.column_stack([dual for dual, _ in columns]), np.array([offset for _, offset in columns])
+    @property
+    def _C(self) -> float:
+        return 1.0 / (self.choice_.alpha if self._given_alpha is None else self._given_alpha)
 
-    def _machine(
-        self, K: Matrix, signs: NDArray[np.float64], weights: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], float]:
-        """Return dual coefficients and intercept of one SVM."""
-        C = 1.0 / (self.choice_.alpha if self._given_alpha is None else self._given_alpha)
-        svc = SVC(C=C, kernel="precomputed", tol=TOLERANCE).fit(K, signs, sample_weight=weights)
-        dual = np.zeros(len(signs))
-        dual[svc.support_] = svc.dual_coef_[0]
-        return dual, float(svc.intercept_[0])
+    def _solve(self, K: Matrix, examples: Examples) -> tuple[Matrix, NDArray[np.float64]]:
+        bounds = self._C * examples.weights
+        machines = [support_vector_machine(K, signs, bounds) for signs in self._targets(examples).T]
+        return np.column_stack([dual for dual, _ in machines]), np.array([offset for _, offset in machines])
 
     def _leave_one_out(self, K: Matrix, examples: Examples) -> Matrix:
         """Fit without each support vector in turn; any other example can be left out without changing the model."""
         dual, intercept = self._solve(K, examples)
         values = K @ dual + intercept
-        for i in np.flatnonzero(np.any(dual != 0.0, axis=1)):
-            train = np.delete(np.arange(len(K)), i)
-            columns = np.flatnonzero(dual[i])
-            rest = examples.subset(train)
-            signs = self._targets(rest)
-            for column in columns:
-                if abs(signs[:, column].sum()) == len(train):  # the only example of its class: nothing to tell it by
-                    values[i, column] = signs[0, column]
-                    continue
-                coef, offset = self._machine(K[np.ix_(train, train)], signs[:, column], rest.weights)
-                values[i, column] = K[i, train] @ coef + offset
+        signs = self._targets(examples)
+        for i, column in np.argwhere(dual != 0.0):
+            bounds = self._C * examples.weights
+            bounds[i] = 0.0
+            coef, offset = support_vector_machine(K, signs[:, column], bounds)
+            values[i, column] = K[i] @ coef + offset
         return values

@@ -32,7 +32,7 @@ __all__ = ["Decision", "LabeledKernels"]
 
 Matrix = NDArray[np.float64]
 BLOCK = 1 << 20  # kernel values that a thread holds at once while predicting
-SMALLEST_SIZE = 1e-2  # of s_x, relative to its mean on the landmarks
+SMALLEST_SIZE = 1e-2  # of s_x, relative to its mean on the landmarks or on the labelled rows
 
 
 class LabeledKernels:
@@ -99,17 +99,23 @@ class LabeledKernels:
         return self
 
     @cached_property
+    def _among(self) -> tuple[Matrix, NDArray[np.float64]]:
+        """K_g on the labelled rows, and the roots of its diagonal."""
+        extension, T = self.placed
+        K = extension.among(T)
+        sizes = np.sqrt(np.maximum(np.diagonal(K), 0.0))
+        return K, bounded_away(sizes, sizes)
+
+    @property
     def located(self) -> Matrix:
         """t_x / sqrt(K_g(x, x)) of the labelled rows."""
-        extension, T = self.placed
-        sizes = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", T, extension.K_SS, T), 0.0))
-        return T / bounded_away(sizes, extension.sizes)[:, None]
+        return self.placed[1] / self._among[1][:, None]
 
     @cached_property
     def graph(self) -> Matrix:
         """K_g(x, x') / (s_x s_x') on the labelled rows."""
-        extension, _ = self.placed
-        return self.located @ extension.K_SS @ self.located.T
+        K, sizes = self._among
+        return K / np.outer(sizes, sizes)
 
     def unit(self, name: str) -> float:
         """Return the factor that brings the mean diagonal on the labelled rows to 1."""
@@ -136,7 +142,7 @@ class LabeledKernels:
             if name == "graph":
                 graph, _ = self.placed
                 Phi = graph.transform(A)
-                s = bounded_away(graph.average(A, graph.on_training_points(graph.sizes[:, None])), graph.sizes)
+                s = bounded_away(graph.average(A, graph.sizes_everywhere), graph.sizes)
                 landmarks = graph.features[graph.copies.group[graph.restriction.landmarks]]
                 cross += weight * (Phi / s) @ (self.located @ landmarks).T
                 own += weight * np.square(Phi / s).sum(axis=1)
@@ -161,7 +167,7 @@ class LabeledKernels:
         if "graph" in used:
             graph, _ = self.placed
             h_hat = used["graph"] * (graph.K_SS @ (self.located.T @ dual))
-            values = graph.on_training_points(np.column_stack([h_hat, graph.sizes]))
+            values = graph.on_training_points(h_hat)
         return Decision(
             base=self.kernel.base_kernel_,
             centers=_stacked(centers) if scale else None,
@@ -181,7 +187,7 @@ class Decision:
     centers: Any  # labelled points, then landmarks; None if only the graph speaks
     coef: Matrix
     graph: GraphExtension | None
-    values: Matrix | None  # on the distinct training points: numerators, then s
+    values: Matrix | None  # on the distinct training points
     intercept: NDArray[np.float64]
     n_jobs: int | None = None
 
@@ -192,7 +198,7 @@ class Decision:
             out += self._expansion(A)
         if self.graph is not None:
             assert self.values is not None
-            out += self._ratio(self.graph.average(A, self.values), self.graph)
+            out += _ratio(self.graph.average(A, np.hstack([self.values, self.graph.sizes_everywhere])), self.graph)
         return out
 
     def _expansion(self, A: Any) -> Matrix:
@@ -203,23 +209,25 @@ class Decision:
             blocks = team.map(lambda i: self.base(A[i : i + step], self.centers) @ self.coef, starts)
             return np.concatenate(list(blocks))
 
-    def _ratio(self, values: Matrix, graph: GraphExtension) -> Matrix:
-        return values[:, :-1] / bounded_away(values[:, -1:], graph.sizes)
-
     def on_training_points(self, X: Any) -> Matrix:
         """Return f at the training points X, without a neighbour query where the graph knows them all."""
         if self.graph is None or self.values is None or self.graph.X.shape[0] != X.shape[0]:
             return self(X)
-        of_graph = self._ratio(self.values, self.graph)[self.graph.copies.group]
+        of_graph = _ratio(np.hstack([self.values, self.graph.sizes_everywhere]), self.graph)[self.graph.copies.group]
         return replace(self, graph=None, values=None)(X) + of_graph
 
 
+def _ratio(values: Matrix, graph: GraphExtension) -> Matrix:
+    """Divide all columns by the last one, s."""
+    return values[:, :-1] / bounded_away(values[:, -1:], graph.sizes)
+
+
 def bounded_away(s: Matrix, sizes: NDArray[np.float64]) -> Matrix:
-    """Return s, lifted to a hundredth of the mean on the landmarks where it comes close to 0 or crosses it.
+    """Return s, lifted to a hundredth of the mean of `sizes` where it comes close to 0 or crosses it.
 
     On a component without landmark s and all values are 0, and so is their ratio.
     """
-    return np.maximum(s, SMALLEST_SIZE * float(sizes.mean()))
+    return np.maximum(s, max(SMALLEST_SIZE * float(sizes.mean()), np.finfo(float).tiny))
 
 
 def _stacked(parts: list[Any]) -> Any:

@@ -46,7 +46,7 @@ class Solver(ABC):
 
     @abstractmethod
     def solve(self, B: Matrix, rtol: float) -> tuple[Matrix, int]:
-        """Return X with M X = B to |B - M X| <= rtol |B| a column, and the number of iterations."""
+        """Return X with M X = B to |S^-1 (B - M X)| <= rtol |S^-1 B| a column, and the number of iterations."""
 
     @abstractmethod
     def landmark_blocks(

@@ -79,8 +79,9 @@ class ConjugateGradientSolver(DenseChainSolver):
         return ((X[:n] - X[n:]) / 2 if self.signed else X), n_iter
 
     def _behind(self, B: Matrix, X: Matrix, rtol: float) -> NDArray[np.intp]:
-        residual = np.linalg.norm(B - self.system.M @ X, axis=0)
-        return np.flatnonzero(~(residual <= rtol * np.linalg.norm(B, axis=0)))
+        s = self.system.scale[:, None]
+        residual = np.linalg.norm((B - self.system.M @ X) / s, axis=0)
+        return np.flatnonzero(~(residual <= rtol * np.linalg.norm(B / s, axis=0)))
 
     def landmark_blocks(
         self, landmarks: NDArray[np.intp], powers: Sequence[int], options: SolveOptions

@@ -11,6 +11,7 @@ so solves never see them, and neither conditioning nor accuracy depends on the r
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,6 +59,12 @@ class System:
     def n(self) -> int:
         """Number of unknowns."""
         return int(self.M.shape[0])
+
+    @cached_property
+    def R(self) -> sparse.csr_array:
+        """S^-1 M S^-1."""
+        inverse = sparse.diags_array(1.0 / self.scale)
+        return sparse.csr_array(inverse @ self.M @ inverse)
 
     def apply(self, X: Matrix) -> Matrix:
         """Return R X."""

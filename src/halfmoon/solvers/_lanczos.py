@@ -1,0 +1,89 @@
+"""R^-p b for a few columns b and a well-conditioned R: one Krylov space serves all p factors.
+
+A tile of the iterative solvers is sixteen columns wide, whatever it is asked for, and a power takes p solves. With
+R V = V T + ..., V orthonormal and T tridiagonal, R^-p b is V T^-p e_1 |b|: one run, as long as V fits in memory.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg, sparse
+
+from halfmoon.solvers._kernels.lanczos import lanczos
+from halfmoon.solvers._system import System
+
+__all__ = ["few_columns"]
+
+Matrix = NDArray[np.float64]
+Vector = NDArray[np.float64]
+MOST_COLUMNS = 4
+MOST_VALUES = 1 << 25  # of V, held at once
+WORST_CONDITION = 1e3
+MOST_STEPS = 320  # sqrt(condition) log(2 / eps) / 2 for the worst of these
+STILL = 100.0  # change over EVERY steps, in units of eps, that is worth a look at the residual
+EVERY = 16  # steps between two looks at the answer
+
+
+def few_columns(system: System, B: Matrix, power: int, eps: float) -> Matrix | None:
+    """Return R^-power B as accurately as `power` solves to eps each would, or None where this is not the way.
+
+    B must be orthogonal to the modes; so is the answer, up to rounding.
+    """
+    n, columns = B.shape
+    norm = system.norm_bound()
+    if columns > MOST_COLUMNS or n > MOST_VALUES // EVERY or system.floor * WORST_CONDITION < norm:
+        return None
+    X = np.zeros_like(B)
+    for column in np.flatnonzero(B.any(axis=0)):
+        x = _one_column(system.R, norm, B[:, column], power, eps)
+        if x is None:
+            return None
+        X[:, column] = x
+    return X
+
+
+def _one_column(R: sparse.csr_array, norm: float, b: Vector, power: int, eps: float) -> Vector | None:
+    """Run Lanczos until the true residual is there; it is looked at once T^-p e_1 nearly stands still."""
+    size, steps = float(np.linalg.norm(b)), min(MOST_STEPS, len(b), MOST_VALUES // len(b))
+    V = np.empty((steps + 1, len(b)))
+    V[0] = b / size
+    main, off, y = np.empty(steps), np.empty(steps), np.zeros(0)
+    rows = R.indptr.astype(np.uint32), R.indices.astype(np.uint32)
+    for first in range(0, steps, EVERY):
+        last = min(first + EVERY, steps)
+        lanczos(*rows, R.data, first, last, V, main, off)
+        ended = np.flatnonzero(off[:last] <= np.finfo(float).eps * norm)  # b lies in an invariant subspace
+        k = int(ended[0]) + 1 if ended.size else last
+        before, y = y, _inverse_power(main[:k], off[: k - 1], power)
+        if y is None:
+            return None
+        change = np.linalg.norm(y[: len(before)] - before[:k]) + np.linalg.norm(y[len(before) :])
+        if ended.size or change <= STILL * eps * np.linalg.norm(y):
+            x = size * (y @ V[:k])
+            if _reached(R, norm, b, x, power, eps):
+                return x
+            if ended.size:
+                return None
+    return None
+
+
+def _inverse_power(main: Vector, off: Vector, power: int) -> Vector | None:
+    """Return T^-power e_1; None if rounding has left T indefinite."""
+    T = np.vstack([main, np.append(off, 0.0)])
+    y = np.eye(1, len(main))[0]
+    try:
+        for _ in range(power):
+            y = linalg.solveh_banded(T, y, lower=True, check_finite=False)
+    except linalg.LinAlgError:
+        return None
+    return y
+
+
+def _reached(R: sparse.csr_array, norm: float, b: Vector, x: Vector, power: int, eps: float) -> bool:
+    """Tell whether |b - R^p x| is at most what p solves to eps leave, eps times the sum of |R|^j |R^(p-j) x|, j < p."""
+    allowed = 0.0
+    for left in range(power, 0, -1):
+        x = R @ x
+        allowed += eps * norm ** (left - 1) * float(np.linalg.norm(x))
+    return float(np.linalg.norm(b - x)) <= allowed
