@@ -48,14 +48,14 @@ def _one_column(R: sparse.csr_array, norm: float, b: Vector, power: int, eps: fl
     size, steps = float(np.linalg.norm(b)), min(MOST_STEPS, len(b), MOST_VALUES // len(b))
     V = np.empty((steps + 1, len(b)))
     V[0] = b / size
-    main, off, y = np.empty(steps), np.empty(steps), np.zeros(0)
+    main, off, before = np.empty(steps), np.empty(steps), np.zeros(0)
     rows = R.indptr.astype(np.uint32), R.indices.astype(np.uint32)
     for first in range(0, steps, EVERY):
         last = min(first + EVERY, steps)
         lanczos(*rows, R.data, first, last, V, main, off)
         ended = np.flatnonzero(off[:last] <= np.finfo(float).eps * norm)  # b lies in an invariant subspace
         k = int(ended[0]) + 1 if ended.size else last
-        before, y = y, _inverse_power(main[:k], off[: k - 1], power)
+        y = _inverse_power(main[:k], off[: k - 1], power)
         if y is None:
             return None
         change = np.linalg.norm(y[: len(before)] - before[:k]) + np.linalg.norm(y[len(before) :])
@@ -65,6 +65,7 @@ def _one_column(R: sparse.csr_array, norm: float, b: Vector, power: int, eps: fl
                 return x
             if ended.size:
                 return None
+        before = y
     return None
 
 
