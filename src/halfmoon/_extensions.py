@@ -52,7 +52,12 @@ class KernelExtension:
 
     def __init__(self, base: BaseKernel, X_S: Any, K_hat: Matrix, restriction: Restriction, eta: float) -> None:
         self.base, self.X_S, self.eta = base, X_S, eta
-        self.root, _ = restriction.inverse_root(eta * K_hat)
+        self._K_hat, self._restriction = K_hat, restriction
+
+    @cached_property
+    def root(self) -> Matrix:
+        """F with F F' = (A + eta K_hat)^-1."""
+        return self._restriction.inverse_root(self.eta * self._K_hat)[0]
 
     def gram(self, A: Any, B: Any) -> Matrix:
         """Return eq. 6 for the rows of A and B."""

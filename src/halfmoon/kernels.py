@@ -291,9 +291,10 @@ class DataDependentKernel(BaseEstimator):
         return LOUD * A / K if A > 0.0 and K > 0.0 else 1.0
 
     def variant(self, restriction: Restriction | None = None, **params: Any) -> Self:
-        """Return a kernel fitted to the same data with another eta, base kernel, extension or power.
+        """Return a kernel fitted to the same data with another eta, base kernel, extension, power or landmarks.
 
-        Graph, landmarks and solves are shared. Another power needs its `restriction` (`restrict_powers`).
+        The graph is shared. Another power and other landmarks come with their `restriction` (`restrict_powers`,
+        `restrict_further`).
 
         Examples
         --------
@@ -315,10 +316,19 @@ class DataDependentKernel(BaseEstimator):
         if restriction is not None:
             assert isinstance(self.regularizer_, PowerRegularizer)
             twin.restriction_, twin.regularizer_ = restriction, self.regularizer_.with_power(twin.power)
+            if not np.array_equal(restriction.landmarks, self.restriction_.landmarks):
+                twin._move_to(restriction.landmarks)
         twin._bend()
         extension = "graph" if twin.extension == "auto" else twin.extension
         twin.extension_ = twin.extend(extension)
         return twin
+
+    def _move_to(self, S: NDArray[np.intp]) -> None:
+        """Take other landmarks among the points that the graph sees."""
+        if self.points_ is None or self.method == "budget":
+            raise ValueError("Other landmarks need a kernel fitted with extension='auto' or 'graph', and no budget.")
+        self.landmark_indices_, self.landmarks_ = S, self.points_[S].astype(np.float64)
+        del self.base_kernel_  # its width and its values on the landmarks follow from them
 
     def _choose_landmarks(self, X: Any, y: Any) -> NDArray[np.intp]:
         n = X.shape[0]
@@ -382,11 +392,11 @@ class DataDependentKernel(BaseEstimator):
     def extend(self, name: str) -> Extension:
         """Return the extension of this name; the graph extension shares its search with one that is there."""
         bent = (self.K_hat_, self.restriction_, self.eta_)
+        known = getattr(self, "extension_", None)
         if name == "kernel":
             return KernelExtension(self.base_kernel_, self.landmarks_, *bent)
         if self.points_ is None:
             raise ValueError("A kernel fitted with extension='kernel' has forgotten its points. Fit it with 'auto'.")
-        known = getattr(self, "extension_", None)
         if isinstance(known, GraphExtension):
             return known.bent(*bent, self.regularizer_)
         return GraphExtension(

@@ -27,6 +27,7 @@ __all__ = [
     "interpolate",
     "interpolation_rows",
     "restrict",
+    "restrict_further",
     "restrict_powers",
     "tell",
 ]
@@ -291,6 +292,29 @@ def restrict_powers(
     found = {p: _restriction(Q, S, greens) for p, greens in zip(wanted, all_greens, strict=True)}
     tell(Q, max(found.values(), key=lambda restriction: restriction.error_bound), eps)
     return found
+
+
+def restrict_further(Q: Regularizer, restriction: Restriction, places: ArrayLike) -> Restriction:
+    """Return the restriction to some of its landmarks: a block of the same matrix, without a solve.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from halfmoon.regularizers import PowerRegularizer
+    >>> from halfmoon.restriction import restrict, restrict_further
+    >>> path = np.diag(np.ones(4), 1) + np.diag(np.ones(4), -1)
+    >>> Q = PowerRegularizer(path, power=1, ridge=0.1)
+    >>> few = restrict_further(Q, restrict(Q, [0, 2, 4]), [0, 2])
+    >>> few.landmarks, bool(np.allclose(few.greens, restrict(Q, [0, 4]).greens))
+    (array([0, 4]), True)
+    """
+    kept = check_landmarks(places, len(restriction.landmarks))
+    smooth = restriction.smooth[np.ix_(kept, kept)]
+    bound = restriction.error_bound * float(np.abs(restriction.smooth).max())
+    greens = Greens(
+        smooth, restriction.modes[kept], bound, restriction.solver, restriction.n_iter, restriction.reason
+    )
+    return _restriction(Q, restriction.landmarks[kept], greens)
 
 
 def _restriction(Q: Regularizer, S: NDArray[np.intp], greens: Greens) -> Restriction:

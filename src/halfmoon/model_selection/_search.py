@@ -236,10 +236,11 @@ class _Group:
     def __init__(self, estimator: Any, candidates: list[dict[str, Any]], X: Any, y: Any, sample_weight: Any) -> None:
         powers = {candidate.get(f"{KERNEL}power", estimator.kernel.power) for candidate in candidates}
         self.candidates = candidates
-        self.estimator = estimator.set_params(kernel__power=max(powers))
+        self.estimator = estimator.set_params(kernel__power=min(powers))  # all powers follow from one chain
         self.examples: Examples = estimator._prepare(X, y, sample_weight)
         self.restrictions = self._restrictions(sorted(powers))
         self._placed: dict[int, Matrix] = {}
+        self._last: LabeledKernels | None = None
         self._variant = self.estimator.kernel_
         self._given = {name: getattr(self._variant, name) for name in VARIABLE}
 
@@ -280,6 +281,7 @@ class _Group:
             restriction=self.restrictions[power], **(self._given | dict(params))
         )
         pieces = LabeledKernels(variant, self.examples.X, self.examples.rows, self._placed.get(power))
+        self._last = pieces.sharing_base(self._last)
         if variant.extension != "kernel" and power not in self._placed:
             self._placed[power] = pieces.placed[1]
         return pieces

@@ -59,9 +59,16 @@ class LabeledKernels:
     @cached_property
     def measured(self) -> tuple[KernelExtension, Matrix]:
         """The kernel extension and its k_x' F on the labelled rows, with F F' = (A + eta K_hat)^-1."""
-        extension = self.kernel.extend("kernel")
-        assert isinstance(extension, KernelExtension)
-        return extension, extension.measured(self.X_L)
+        extension = self.kernel.extension_
+        if not isinstance(extension, KernelExtension):
+            extension = self.kernel.extend("kernel")
+            assert isinstance(extension, KernelExtension)
+        return extension, self.to_landmarks @ extension.root
+
+    @cached_property
+    def to_landmarks(self) -> Matrix:
+        """K between the labelled rows and the landmarks."""
+        return self.kernel.base_kernel_(self.X_L, self.kernel.landmarks_)
 
     @cached_property
     def bent(self) -> Matrix:
@@ -96,6 +103,14 @@ class LabeledKernels:
         """Take over the rows of T that an earlier fit on the same kernel has solved for."""
         if self.kernel.method != "budget" and "placed" in vars(earlier):
             self.known = (earlier.rows, earlier.placed[1])
+        return self
+
+    def sharing_base(self, earlier: LabeledKernels | None) -> LabeledKernels:
+        """Take over what the base kernel of a kernel with other eta or power has given on the same rows."""
+        if earlier is not None and earlier.kernel.K_hat_ is self.kernel.K_hat_:
+            for name in ("base", "to_landmarks"):
+                if name in vars(earlier):
+                    vars(self)[name] = vars(earlier)[name]
         return self
 
     @cached_property
