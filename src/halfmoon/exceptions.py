@@ -2,6 +2,7 @@
 
 __all__ = [
     "AccuracyWarning",
+    "DataNotFoundError",
     "DisconnectedGraphWarning",
     "LandmarkWarning",
     "NotDiagonallyDominantError",
@@ -15,6 +16,10 @@ class NotDiagonallyDominantError(ValueError):
 
 class NotPositiveSemidefiniteError(ValueError):
     """A regulariser Q has a negative eigenvalue, so h' Q h is not a (semi-)norm."""
+
+
+class DataNotFoundError(FileNotFoundError):
+    """The data of an experiment are neither in the folder given nor to be fetched."""
 
 
 class DisconnectedGraphWarning(UserWarning):

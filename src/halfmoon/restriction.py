@@ -311,9 +311,7 @@ def restrict_further(Q: Regularizer, restriction: Restriction, places: ArrayLike
     kept = check_landmarks(places, len(restriction.landmarks))
     smooth = restriction.smooth[np.ix_(kept, kept)]
     bound = restriction.error_bound * float(np.abs(restriction.smooth).max())
-    greens = Greens(
-        smooth, restriction.modes[kept], bound, restriction.solver, restriction.n_iter, restriction.reason
-    )
+    greens = Greens(smooth, restriction.modes[kept], bound, restriction.solver, restriction.n_iter, restriction.reason)
     return _restriction(Q, restriction.landmarks[kept], greens)
 
 

@@ -1,0 +1,102 @@
+"""Trials: computed in processes, written one by one, continued after a kill.
+
+A trial is a number; it gives rows of a table, the same for the same seed whatever else runs. Finished trials are kept
+in one CSV file that is replaced as a whole: a killed run loses the trials in flight and nothing else.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+
+__all__ = ["Job", "Progress", "Row", "Table", "run_trials", "trial_seed"]
+
+Row = Mapping[str, Any]
+Progress = Callable[[str, int, int], None]  # name, done, of how many
+
+
+@dataclass(frozen=True)
+class Job:
+    """A function of trial numbers, and what its result depends on besides."""
+
+    name: str
+    work: Callable[[int], list[dict[str, Any]]]
+    trials: int
+    fingerprint: str
+    alone: bool = False  # timings: one trial at a time
+
+
+class Table:
+    """Rows in a CSV file; every row has a column `trial`."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.rows: list[dict[str, Any]] = []
+        if path.exists():
+            with path.open(newline="") as file:
+                self.rows = [{key: _number(text) for key, text in row.items()} for row in csv.DictReader(file)]
+
+    @property
+    def done(self) -> set[int]:
+        """The trials that are there."""
+        return {row["trial"] for row in self.rows}
+
+    def add(self, trial: int, rows: Iterable[Row]) -> None:
+        """Add the rows of a trial and replace the file."""
+        self.rows += [{"trial": trial, **row} for row in rows]
+        self.rows.sort(key=lambda row: row["trial"])
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        scratch = self.path.with_suffix(".part")
+        with scratch.open("w", newline="") as file:
+            writer = csv.DictWriter(file, fieldnames=list(self.rows[0]))
+            writer.writeheader()
+            writer.writerows(self.rows)
+            file.flush()
+            os.fsync(file.fileno())
+        scratch.replace(self.path)
+
+
+def run_trials(job: Job, folder: Path, *, jobs: int, resume: bool, progress: Progress) -> list[dict[str, Any]]:
+    """Return the rows of all trials of a job, computing those that are not there yet."""
+    digest = hashlib.sha256(job.fingerprint.encode()).hexdigest()[:8]
+    path = folder / f"{job.name}-{digest}.csv"  # other parameters, another file
+    if not resume:
+        path.unlink(missing_ok=True)
+    table = Table(path)
+    missing = [trial for trial in range(job.trials) if trial not in table.done]
+    progress(job.name, job.trials - len(missing), job.trials)
+    if missing:
+        pool = Parallel(
+            n_jobs=1 if job.alone else min(jobs, len(missing)), return_as="generator_unordered", pre_dispatch="n_jobs"
+        )
+        for number, (trial, rows) in enumerate(pool(delayed(_numbered)(job.work, trial) for trial in missing)):
+            table.add(trial, rows)
+            progress(job.name, job.trials - len(missing) + number + 1, job.trials)
+    # What was computed and what was read are the same: a number has one text, and the file has it.
+    return [row for row in Table(path).rows if row["trial"] < job.trials]
+
+
+def trial_seed(seed: int, trial: int) -> int:
+    """Return the seed of one trial of a run."""
+    return int(np.random.SeedSequence([seed, trial]).generate_state(1)[0])
+
+
+def _numbered(work: Callable[[int], list[dict[str, Any]]], trial: int) -> tuple[int, list[dict[str, Any]]]:
+    return trial, work(trial)
+
+
+def _number(text: str) -> Any:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            pass
+    return text
