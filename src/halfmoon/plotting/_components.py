@@ -106,6 +106,7 @@ class ComponentSizesDisplay(Display):
         else:
             self.bars_ = self._draw_pairs(ax, places, self.labeled[:shown])
         ax.set(yscale="log", ylim=(0.7, 2.0 * float(self.sizes.max())), xlim=(0.3, shown + 0.7), ylabel="points")
+        ax.yaxis.set_major_formatter("{x:g}")
         ax.set_xticks(places if shown <= 20 else places[4::5])
         ax.set_xlabel("component" + self._describe_rest(shown))
         ax.legend(frameon=False, loc="upper right", ncols=3, fontsize=9)
@@ -119,7 +120,7 @@ class ComponentSizesDisplay(Display):
         for bar in bare:
             bar.set(facecolor="white", edgecolor=COLORS[1], hatch="////", linewidth=1.0)
         if bare:
-            bare[0].set_label("no label")
+            ax.bar([], [], facecolor="white", edgecolor=COLORS[1], hatch="////", label="no label")
         return [sizes, counts]
 
     def _describe_rest(self, shown: int) -> str:

@@ -20,13 +20,13 @@ from halfmoon.plotting._reading import (
     unit_diagonal,
     unwrap,
 )
-from halfmoon.plotting._style import GREY, SEQUENTIAL, Display, color, marker
+from halfmoon.plotting._style import EDGE, GREY, LABELED_ENTRY, SEQUENTIAL, Display, color, legend_entry, marker
 
 __all__ = ["EmbeddingDisplay"]
 
 Matrix = NDArray[np.float64]
 SMALLEST, LARGEST = 7.0, 34.0  # areas of unsure and sure points
-FAINTEST = 0.25
+FAINTEST, MOST_OPAQUE = 0.3, 0.9
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -149,9 +149,9 @@ class EmbeddingDisplay(Display):
         """
         ax = self._take_axes(ax, (6.2, 4.6))
         sure = np.full(len(self.embedding), 0.5) if self.confidence is None else self.confidence
-        area, alpha = SMALLEST + (LARGEST - SMALLEST) * sure, FAINTEST + (0.9 - FAINTEST) * sure
+        area, alpha = SMALLEST + (LARGEST - SMALLEST) * sure, FAINTEST + (MOST_OPAQUE - FAINTEST) * sure
         if self.values is None:
-            ax.scatter(*self.embedding.T, s=area, alpha=alpha, color=GREY, linewidths=0)
+            ax.scatter(*self.embedding.T, s=area, alpha=alpha, color=GREY, **EDGE)
         elif self.classes is None:
             self._draw_targets(ax, area, alpha, legend)
         else:
@@ -165,7 +165,7 @@ class EmbeddingDisplay(Display):
     def _draw_class(self, ax: Any, number: int, name: str, area: Matrix, alpha: Matrix) -> None:
         which = self.values == number
         look = {"color": color(number), "marker": marker(number)}
-        ax.scatter(*self.embedding[which].T, s=area[which], alpha=alpha[which], linewidths=0, label=name, **look)
+        ax.scatter(*self.embedding[which].T, s=area[which], alpha=alpha[which], label=name, **look, **EDGE)
         if self.labeled_embedding is not None:
             known = self.labeled_embedding[self.labels == number]
             ax.scatter(*known.T, s=75, edgecolors="black", linewidths=1.2, zorder=3, **look)
@@ -173,7 +173,7 @@ class EmbeddingDisplay(Display):
     def _draw_targets(self, ax: Any, area: Matrix, alpha: Matrix, legend: bool) -> None:
         assert self.values is not None
         scale = {"cmap": SEQUENTIAL, "vmin": self.values.min(), "vmax": self.values.max()}
-        drawn = ax.scatter(*self.embedding.T, s=area, alpha=alpha, c=self.values, linewidths=0, **scale)
+        drawn = ax.scatter(*self.embedding.T, s=area, alpha=alpha, c=self.values, **scale, **EDGE)
         if self.labeled_embedding is not None:
             ax.scatter(*self.labeled_embedding.T, s=75, c=self.labels, edgecolors="black", zorder=3, **scale)
         if legend:
@@ -184,18 +184,17 @@ class EmbeddingDisplay(Display):
     def _draw_legend(self, ax: Any) -> None:
         """Draw a legend of classes in full opacity, with what size and edge mean below."""
         assert self.classes is not None
-        from matplotlib.lines import Line2D
-
-        def dot(name: str, **look: Any) -> Any:
-            return Line2D([], [], linestyle="", label=name, **look)
-
-        handles = [dot(str(c), color=color(k), marker=marker(k), markersize=6) for k, c in enumerate(self.classes)]
+        entries = [
+            legend_entry(str(name), color=color(number), marker=marker(number), markersize=6)
+            for number, name in enumerate(self.classes)
+        ]
         if self.confidence is not None:
-            handles.append(dot("sure", color=GREY, marker="o", alpha=0.9, markersize=LARGEST**0.5))
-            handles.append(dot("unsure", color=GREY, marker="o", alpha=FAINTEST, markersize=SMALLEST**0.5))
+            dot = {"color": GREY, "marker": "o"}
+            entries.append(legend_entry("sure", alpha=MOST_OPAQUE, markersize=LARGEST**0.5, **dot))
+            entries.append(legend_entry("unsure", alpha=FAINTEST, markersize=SMALLEST**0.5, **dot))
         if self.labeled_embedding is not None:
-            handles.append(dot("labelled", color="white", marker="o", markeredgecolor="black", markersize=8))
-        ax.legend(handles=handles, frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+            entries.append(legend_entry("labelled", **LABELED_ENTRY))
+        ax.legend(handles=entries, frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0))
 
 
 def _given(groups: Any) -> Prediction:

@@ -7,6 +7,8 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import linalg
+from sklearn.preprocessing import KernelCenterer
 
 from halfmoon._validation import check_points
 from halfmoon.plotting._reading import at_most, fitted_kernel, predict, unit_diagonal, unwrap
@@ -139,8 +141,12 @@ def _order_by_prediction(estimator: Any, X: Any, K: Matrix) -> tuple[NDArray[np.
 
 
 def _order(groups: NDArray[Any], K: Matrix) -> NDArray[np.intp]:
-    """Return the rows group by group, within a group the most typical first: those nearest to its mean."""
+    """Return the rows group by group, within a group along its first kernel component, so that parts lie together."""
     _, numbers = np.unique(groups, return_inverse=True)
-    same = numbers[:, None] == numbers[None, :]
-    typical = np.where(same, K, 0.0).sum(axis=1)
-    return np.lexsort((-typical, numbers))
+    place = np.empty(len(K))
+    for number in range(numbers.max() + 1):
+        members = np.flatnonzero(numbers == number)
+        centered = KernelCenterer().fit_transform(K[np.ix_(members, members)])
+        _, vector = linalg.eigh(centered, subset_by_index=[len(members) - 1, len(members) - 1])
+        place[members] = vector[:, 0]
+    return np.lexsort((place, numbers))

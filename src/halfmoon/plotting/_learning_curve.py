@@ -117,7 +117,7 @@ class LearningCurveDisplay(Display):
         >>> from sklearn.svm import SVC
         >>> from halfmoon import LapSVC
         >>> from halfmoon.plotting import LearningCurveDisplay
-        >>> X, y = make_moons(300, noise=0.1, random_state=0)
+        >>> X, y = make_moons(300, noise=0.15, random_state=0)
         >>> display = LearningCurveDisplay.from_estimator(
         ...     {"LapSVC": LapSVC(), "SVC": SVC()}, X[:200], y[:200], X[200:], y[200:],
         ...     sizes=[4, 8], n_draws=2, supervised=["SVC"], random_state=0)

@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 Matrix = NDArray[np.float64]
-SURE = 95  # percentile of the margins from which on a prediction counts as fully sure
+SURE = 95  # percentile of the margins from which on a prediction counts as fully sure; a few extremes set no scale
 
 
 @dataclass(frozen=True)
@@ -146,13 +146,14 @@ def predict(estimator: Any, X: Any) -> Prediction | None:
 
 
 def _predict_targets(estimator: Any, X: Any) -> Prediction:
-    """Return predicted targets; the most uncertain of the points has confidence 0."""
+    """Return predicted targets; confidence falls from 1 to 0 over the range of the predictive deviations."""
     if not isinstance(estimator, LapRLSRegressor):
         values = estimator.predict(X)
         return Prediction(values, np.ones(len(values)), None)
     values, deviation = estimator.predict(X, return_std=True)
-    largest = float(deviation.max())
-    return Prediction(values, 1.0 - deviation / largest if largest > 0.0 else np.ones(len(values)), None)
+    low, high = np.percentile(deviation, [100 - SURE, SURE])
+    confidence = (high - deviation) / (high - low) if high > low else np.ones(len(values))
+    return Prediction(values, np.clip(confidence, 0.0, 1.0), None)
 
 
 def unit_diagonal(K: Matrix) -> Matrix:

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from halfmoon._validation import check_features, check_integer, check_real, labeled_mask
 from halfmoon.kernels import DataDependentKernel
 from halfmoon.plotting._reading import class_scores, find_kernel, fitted_kernel, margins, own_examples, unwrap
-from halfmoon.plotting._style import GREY, Display, color, marker
+from halfmoon.plotting._style import EDGE, GREY, LABELED_ENTRY, Display, color, legend_entry, marker
 
 __all__ = ["DecisionRegionDisplay"]
 
@@ -168,8 +168,22 @@ class DecisionRegionDisplay(Display):
             ax.scatter(*self.landmarks.T, s=38, label="landmark", zorder=3, **rings)
         ax.set(xlim=(self.xx0.min(), self.xx0.max()), ylim=(self.xx1.min(), self.xx1.max()))
         if legend:
-            ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+            ax.legend(handles=self._legend_entries(), frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0))
         return self
+
+    def _legend_entries(self) -> list[Any]:
+        """Return an entry a class, and one for everything that is drawn of labels, landmarks and graph."""
+        entries = [
+            legend_entry(str(name), color=color(number), marker=marker(number), markersize=6)
+            for number, name in enumerate(self.classes)
+        ]
+        if self.labeled_points is not None:
+            entries.append(legend_entry("labelled", **LABELED_ENTRY))
+        if self.landmarks is not None:
+            entries.append(legend_entry("landmark", markersize=6, marker="o", color="black", fillstyle="none"))
+        if self.edges is not None:
+            entries.append(legend_entry("graph", linestyle="-", color=GREY, linewidth=0.8))
+        return entries
 
     def _draw_regions(self, ax: Any) -> None:
         """Fill where a class is above all others, and draw the lines where it stops to be."""
@@ -186,7 +200,7 @@ class DecisionRegionDisplay(Display):
     def _draw_class(self, ax: Any, number: int, name: Any) -> None:
         look = {"color": color(number), "marker": marker(number)}
         members = self.points[self.predicted == number]
-        ax.scatter(*members.T, s=9, alpha=0.75, linewidths=0, label=f"predicted {name}", zorder=2, **look)
+        ax.scatter(*members.T, s=11, alpha=0.8, label=f"predicted {name}", zorder=2, **look, **EDGE)
         if self.labeled_points is None or self.labels is None:
             return
         known = self.labeled_points[self.labels == number]

@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halfmoon.plotting._reading import fitted_kernel, unwrap
-from halfmoon.plotting._style import GREY, Display, color, line
+from halfmoon.plotting._style import GREY, Display, color, line, marker
 
 __all__ = ["SpectrumDisplay"]
+
+MARKED = 20  # eigenvalues with a marker
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -103,7 +105,9 @@ class SpectrumDisplay(Display):
         """
         ax = self._take_axes(ax, (5.5, 3.6))
         number = sum(artist.get_gid() == "spectrum" for artist in ax.get_lines())
-        look = {"color": color(number), "linestyle": line(number), "linewidth": 1.4, "marker": ".", "markersize": 4}
+        sparsely = (number, max(1, len(self.eigenvalues) // MARKED))  # first and step; more would hide the line style
+        look = {"color": color(number), "linestyle": line(number), "linewidth": 1.5}
+        look |= {"marker": marker(number), "markersize": 4.5, "markevery": sparsely}
         places = np.arange(1, len(self.eigenvalues) + 1) + self.n_zero
         (self.line_,) = ax.plot(places, self.eigenvalues, gid="spectrum", **look | {"label": self._label} | line_kw)
         if self.n_components > 1:

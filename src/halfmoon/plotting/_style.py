@@ -4,14 +4,30 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["COLORS", "GREY", "SEQUENTIAL", "Display", "color", "line", "marker"]
+__all__ = [
+    "COLORS",
+    "EDGE",
+    "GREY",
+    "LABELED_ENTRY",
+    "SEQUENTIAL",
+    "Display",
+    "color",
+    "legend_entry",
+    "line",
+    "marker",
+]
 
-# Okabe and Ito's palette; yellow comes last, it is faint on white.
-COLORS = ("#0072b2", "#d55e00", "#009e73", "#e69f00", "#56b4e9", "#cc79a7", "#000000", "#f0e442")
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")  # as many as to be no multiple of the colours
+# Okabe and Ito's eight, yellow last as it is faint on white, and wine and a light grey for ten classes: simulated for
+# the three kinds of colour blindness these two are no nearer to the others than the eight are to each other.
+COLORS = ("#0072b2", "#d55e00", "#009e73", "#e69f00", "#56b4e9", "#cc79a7", "#000000", "#f0e442", "#882255", "#dddddd")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")  # nine beside ten colours: 90 different pairs
 LINES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1, 1, 1)), (0, (1, 3)))
 GREY = "#8a9199"
+EDGE = {"edgecolors": "#333333", "linewidths": 0.25}  # of small points: keeps light colours visible on white
 SEQUENTIAL = "cividis"  # even steps in lightness, the same map with and without red-green vision
+
+
+LABELED_ENTRY = {"color": GREY, "marker": "o", "markeredgecolor": "black", "markeredgewidth": 1.3, "markersize": 8}
 
 
 def color(number: int) -> str:
@@ -27,6 +43,13 @@ def marker(number: int) -> str:
 def line(number: int) -> Any:
     """Return the line style of the method with this number."""
     return LINES[number % len(LINES)]
+
+
+def legend_entry(name: str, **look: Any) -> Any:
+    """Return a marker (or, with a line style, a line) for a legend."""
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], **{"linestyle": "", "label": name} | look)
 
 
 class Display:
