@@ -16,6 +16,8 @@ from halfmoon.semi_supervised._base import LapEstimator
 
 __all__ = ["ComponentSizesDisplay"]
 
+HATCHED: dict[str, Any] = {"facecolor": "white", "edgecolor": COLORS[1], "hatch": "////", "linewidth": 1.0}
+
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ComponentSizesDisplay(Display):
@@ -102,26 +104,36 @@ class ComponentSizesDisplay(Display):
         ax = self._take_axes(ax, (max(4.0, 0.32 * shown + 2.0), 3.4))
         places = np.arange(1, shown + 1)
         if self.labeled is None:
-            self.bars_ = [ax.bar(places, self.sizes[:shown], width=0.7, color=GREY, label="points")]
+            self.bars_ = [ax.bar(places, self.sizes[:shown], width=0.7, color=GREY)]
         else:
             self.bars_ = self._draw_pairs(ax, places, self.labeled[:shown])
-        ax.set(yscale="log", ylim=(0.7, 2.0 * float(self.sizes.max())), xlim=(0.3, shown + 0.7), ylabel="points")
+        ax.set(
+            yscale="log", ylim=(0.7, 2.0 * float(self.sizes.max())), xlim=(0.3, max(shown, 4) + 0.7), ylabel="points"
+        )
         ax.yaxis.set_major_formatter("{x:g}")
         ax.set_xticks(places if shown <= 20 else places[4::5])
         ax.set_xlabel("component" + self._describe_rest(shown))
-        ax.legend(frameon=False, loc="upper right", ncols=3, fontsize=9)
+        ax.legend(handles=self._legend_entries(), frameon=False, loc="upper right", ncols=3, fontsize=9)
         return self
 
     def _draw_pairs(self, ax: Any, places: NDArray[np.int64], labeled: NDArray[np.int64]) -> list[Any]:
         """Draw points and labelled points side by side; components without a label are hatched."""
-        sizes = ax.bar(places - 0.2, self.sizes[: len(places)], width=0.38, color=GREY, label="points")
-        counts = ax.bar(places + 0.2, labeled, width=0.38, color=COLORS[0], label="labelled")
-        bare = [bar for bar, count in zip(sizes, labeled, strict=True) if count == 0]
-        for bar in bare:
-            bar.set(facecolor="white", edgecolor=COLORS[1], hatch="////", linewidth=1.0)
-        if bare:
-            ax.bar([], [], facecolor="white", edgecolor=COLORS[1], hatch="////", label="no label")
+        sizes = ax.bar(places - 0.2, self.sizes[: len(places)], width=0.38, color=GREY)
+        counts = ax.bar(places + 0.2, labeled, width=0.38, color=COLORS[0])
+        for bar, count in zip(sizes, labeled, strict=True):
+            if count == 0:
+                bar.set(**HATCHED)
         return [sizes, counts]
+
+    def _legend_entries(self) -> list[Any]:
+        from matplotlib.patches import Patch
+
+        entries = [Patch(color=GREY, label="points")]
+        if self.labeled is not None:
+            entries.append(Patch(color=COLORS[0], label="labelled"))
+            if (self.labeled == 0).any():
+                entries.append(Patch(**HATCHED, label="no label"))
+        return entries
 
     def _describe_rest(self, shown: int) -> str:
         if shown == len(self.sizes):
