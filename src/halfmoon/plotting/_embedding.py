@@ -66,7 +66,7 @@ class EmbeddingDisplay(Display):
     >>> from halfmoon.plotting import EmbeddingDisplay
     >>> X, y = load_digits(return_X_y=True)
     >>> few = np.where(np.arange(len(y)) < 40, y, -1)
-    >>> model = LapSVC(kernel=DataDependentKernel(n_neighbors=8, random_state=0)).fit(X, few)
+    >>> model = LapSVC(kernel=DataDependentKernel(n_neighbors=8, n_landmarks=100, random_state=0)).fit(X, few)
     >>> display = EmbeddingDisplay.from_estimator(model, X, max_rows=300)
     >>> display.embedding.shape, display.labeled_embedding.shape
     ((300, 2), (40, 2))

@@ -20,7 +20,7 @@ __all__ = [
 # Okabe and Ito's eight, yellow last as it is faint on white, and wine and violet for ten classes: simulated for
 # the three kinds of colour blindness these two are no nearer to the others than the eight are to each other.
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#e69f00", "#56b4e9", "#cc79a7", "#000000", "#f0e442", "#882255", "#6600cc")
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")  # nine beside ten colours: 90 different pairs
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*", "p")  # eleven beside ten colours: 110 different pairs
 LINES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1, 1, 1)), (0, (1, 3)))
 GREY = "#8a9199"
 EDGE = {"edgecolors": "#333333", "linewidths": 0.25}  # of small points: keeps light colours visible on white
