@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 MODULES = ["halfmoon", "halfmoon.graph", "halfmoon.landmarks", "halfmoon.regularizers", "halfmoon.solvers",
-           "halfmoon.restriction", "halfmoon.kernels"]  # fmt: skip
+           "halfmoon.restriction", "halfmoon.kernels", "halfmoon.plotting"]  # fmt: skip
 
 
 def test_contract_of_names():

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.utils import _safe_indexing as take_rows
 from sklearn.utils.validation import _check_n_features as check_n_features
 from sklearn.utils.validation import _check_sample_weight as check_sample_weight
 from sklearn.utils.validation import check_array, validate_data
@@ -21,6 +22,7 @@ __all__ = [
     "check_real",
     "check_sample_weight",
     "labeled_mask",
+    "take_rows",
     "validate_data",
 ]
 

@@ -97,8 +97,18 @@ class Restriction:
 
         The null space of A is known from Q (`null_basis`), it is not guessed from small eigenvalues.
         """
+        return self._Q_hat_root @ self._Q_hat_root.T
+
+    @property
+    def Q_hat_eigenvalues(self) -> NDArray[np.float64]:
+        """Positive eigenvalues of Q_hat, ascending; from a root of it, where modes of size ridge^power keep digits."""
+        return np.square(linalg.svdvals(self._Q_hat_root))[::-1]
+
+    @cached_property
+    def _Q_hat_root(self) -> Matrix:
+        """F with F F' = Q_hat."""
         root, _ = self._inverse_root(None, max(self.error_bound, len(self.landmarks) * ROUNDOFF))
-        return root @ root.T
+        return root
 
     def inverse_root(self, extra: Matrix) -> tuple[Matrix, Matrix]:
         """Return F with F F' = (A + extra)^-1 on what Q_hat penalises, for a p.s.d. `extra`, and N = modes' F.
