@@ -4,6 +4,7 @@ __all__ = [
     "AccuracyWarning",
     "DisconnectedGraphWarning",
     "LandmarkWarning",
+    "ModelFileError",
     "NotDiagonallyDominantError",
     "NotPositiveSemidefiniteError",
 ]
@@ -15,6 +16,10 @@ class NotDiagonallyDominantError(ValueError):
 
 class NotPositiveSemidefiniteError(ValueError):
     """A regulariser Q has a negative eigenvalue, so h' Q h is not a (semi-)norm."""
+
+
+class ModelFileError(ValueError):
+    """A file is not a model file, is damaged, of another format, or holds what a model file must not hold."""
 
 
 class DisconnectedGraphWarning(UserWarning):
