@@ -32,7 +32,13 @@ from halfmoon.features import LandmarkFeatures
 from halfmoon.graph import check_graph
 from halfmoon.kernels import DataDependentKernel
 from halfmoon.model_selection import KernelSearchCV, LabeledKFold
-from halfmoon.regularizers import AmplifiedResistance, HeatRegularizer, MatrixRegularizer, PowerRegularizer
+from halfmoon.regularizers import (
+    AmplifiedResistance,
+    HeatRegularizer,
+    MatrixRegularizer,
+    PowerRegularizer,
+    SpectralRegularizer,
+)
 from halfmoon.restriction import Restriction
 from halfmoon.semi_supervised import LapRLSClassifier, LapRLSRegressor, LapSVC
 from halfmoon.semi_supervised._auto import Choice
@@ -69,6 +75,7 @@ OWN = (
     PowerRegularizer,
     Restriction,
     SolveOptions,
+    SpectralRegularizer,  # its function is refused, at the place where it is
 )
 GP_KERNELS = tuple(
     kernel for kernel in vars(gp_kernels).values() if isinstance(kernel, type) and issubclass(kernel, gp_kernels.Kernel)
@@ -84,7 +91,7 @@ KEPT: dict[type, tuple[str, ...]] = {
 FORGOTTEN = ("known", "memory")
 NUMBER = "number_in_file"
 
-# The loaders of skops that make data, and the functions that we want to name as such.
+# The loaders of skops that make data, and those of what a user would call a function.
 LOADERS = {
     "BytesNode",
     "DTypeNode",
@@ -102,7 +109,7 @@ LOADERS = {
     "TupleNode",
     "TypeNode",
 }
-FUNCTIONS = {"FunctionNode", "MethodNode", "OperatorFuncNode", "PartialNode"}
+CALLABLE = {"FunctionNode", "MethodNode", "OperatorFuncNode", "PartialNode", "TypeNode"}
 
 
 @dataclass(frozen=True)
@@ -170,9 +177,9 @@ class _Copier:
         twin = object.__new__(type(value))
         self.known[id(value)] = (value, twin)
         for name, part in without_caches(value, KEPT.get(type(value), ())).items():
-            if name == "features" and not bare:  # of size n x n_hat, and not what a decision function looks at
-                continue
             vars(twin)[name] = None if name in FORGOTTEN else self.copy(part, bare)
+        if isinstance(value, GraphExtension) and not bare:
+            vars(twin).pop("features", None)  # of size n x n_hat, and not what a decision function looks at
         return twin
 
     def _copy_data(self, value: Any, bare: bool) -> Any:
@@ -188,7 +195,7 @@ class _Copier:
             return twin
         if type(value) in (list, tuple):
             return type(value)(self.copy(part, bare) for part in value)
-        if type(value) in (dict, Bunch):
+        if isinstance(value, dict):
             _check_keys(value)
             twin = type(value)()
             twin.update((key, self.copy(part, bare)) for key, part in value.items())
@@ -286,13 +293,14 @@ class _Audit:
 
     def _check(self, node: dict[str, Any], place: str) -> None:
         name, loader = f"{node['__module__']}.{node['__class__']}", node["__loader__"]
-        if loader in FUNCTIONS:
+        if loader in LOADERS and name not in self.refused and TRUSTED.get(name, loader) == loader:
+            return
+        if loader in CALLABLE:
             raise ModelFileError(
-                f"{place} is the function {name}. A model file holds data only, so that loading it runs no code: use "
-                "what can be given by name (base_kernel='rbf' or a Gaussian-process kernel, metric='cosine', ...)."
+                f"{place} is the function or class {name}. A model file holds data only, so that loading it runs no code: "
+                "use what can be given by name (base_kernel='rbf' or a Gaussian-process kernel, metric='cosine', ...)."
             )
-        if loader not in LOADERS or name in self.refused or TRUSTED.get(name, loader) != loader:
-            raise ModelFileError(
-                f"{place} is of type {name}. A model file holds types of halfmoon, scikit-learn (without trees), numpy "
-                "and scipy only."
-            )
+        raise ModelFileError(
+            f"{place} is of type {name}. A model file holds types of halfmoon, scikit-learn (without trees), numpy and "
+            "scipy only."
+        )

@@ -62,13 +62,13 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     contents = for_file(model)
     try:
         payload = skops.dumps(contents)
+        untrusted = set(skops.get_untrusted_types(data=payload)) - TRUSTED.keys()
     except Exception as error:  # skops meets objects of any kind and lets all their errors through
         raise ModelFileError(
             f"This {type(model).__name__} cannot be written to a model file ({error}). Save the part of it that "
             "predicts: of scikit-learn's GridSearchCV, say, its best_estimator_."
         ) from error
-    audit(payload)
-    audit(payload, refused=set(skops.get_untrusted_types(data=payload)) - TRUSTED.keys())
+    audit(payload, refused=untrusted)
     _write(Path(path), _header(payload) + payload)
 
 
