@@ -197,9 +197,9 @@ class _Copier:
             return type(value)(self.copy(part, bare) for part in value)
         if isinstance(value, dict):
             _check_keys(value)
-            twin = type(value)()
-            twin.update((key, self.copy(part, bare)) for key, part in value.items())
-            return twin
+            mapping = type(value)()
+            mapping.update((key, self.copy(part, bare)) for key, part in value.items())
+            return mapping
         if type(value).__module__.startswith("networkx."):
             return check_graph(value)
         return value
@@ -297,8 +297,8 @@ class _Audit:
             return
         if loader in CALLABLE:
             raise ModelFileError(
-                f"{place} is the function or class {name}. A model file holds data only, so that loading it runs no code: "
-                "use what can be given by name (base_kernel='rbf' or a Gaussian-process kernel, metric='cosine', ...)."
+                f"{place} is the function or class {name}. A model file holds data only, so that loading it runs no "
+                "code: use what can be given by name (base_kernel='rbf', metric='cosine', a Gaussian-process kernel)."
             )
         raise ModelFileError(
             f"{place} is of type {name}. A model file holds types of halfmoon, scikit-learn (without trees), numpy and "
