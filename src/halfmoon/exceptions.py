@@ -5,6 +5,7 @@ __all__ = [
     "DataNotFoundError",
     "DisconnectedGraphWarning",
     "LandmarkWarning",
+    "ModelFileError",
     "NotDiagonallyDominantError",
     "NotPositiveSemidefiniteError",
 ]
@@ -20,6 +21,10 @@ class NotPositiveSemidefiniteError(ValueError):
 
 class DataNotFoundError(FileNotFoundError):
     """The data of an experiment are neither in the folder given nor to be fetched."""
+
+
+class ModelFileError(ValueError):
+    """A file is not a model file, is damaged, of another format, or holds what a model file must not hold."""
 
 
 class DisconnectedGraphWarning(UserWarning):
