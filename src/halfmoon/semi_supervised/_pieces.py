@@ -169,8 +169,21 @@ class LabeledKernels:
                 cross, own = cross + unit * extension.gram(A, self.X_L), own + unit * extension.diag(A)
         return cross, own
 
-    def decision(self, weights: Mapping[str, float], dual: Matrix, intercept: NDArray[np.float64]) -> Decision:
-        """Return f(x) = sum_i dual_i K(x_i, x) + intercept for the weighted sum of kernels."""
+    def on_landmarks(self, dual: Matrix) -> Matrix:
+        """Return s_x sum_i dual_i K_g(x_i, x) / (s_i s_x) on the landmarks."""
+        return self.placed[0].K_SS @ (self.located.T @ dual)
+
+    def decision(
+        self,
+        weights: Mapping[str, float],
+        dual: Matrix,
+        intercept: NDArray[np.float64],
+        known: Matrix | None = None,
+    ) -> Decision:
+        """Return f(x) = sum_i dual_i K(x_i, x) + intercept for the weighted sum of kernels.
+
+        `known` is T `on_landmarks(dual)`, where it has been solved for together with others.
+        """
         used = {name: weight for name, weight in weights.items() if weight > 0.0}
         scale = {name: weight * self.unit(name) for name, weight in used.items() if name != "graph"}
         centers, coef = [self.X_L], [sum(scale.values()) * dual]
@@ -181,8 +194,7 @@ class LabeledKernels:
         values, graph = None, None
         if "graph" in used:
             graph, _ = self.placed
-            h_hat = used["graph"] * (graph.K_SS @ (self.located.T @ dual))
-            values = graph.on_training_points(h_hat)
+            values = used["graph"] * (graph.on_training_points(self.on_landmarks(dual)) if known is None else known)
         return Decision(
             base=self.kernel.base_kernel_,
             centers=_stacked(centers) if scale else None,
@@ -238,11 +250,11 @@ def _ratio(values: Matrix, graph: GraphExtension) -> Matrix:
 
 
 def bounded_away(s: Matrix, sizes: NDArray[np.float64]) -> Matrix:
-    """Return s, lifted to a hundredth of the mean of `sizes` where it comes close to 0 or crosses it.
+    """Return s, lifted to the least of `sizes` (at least a hundredth of their mean) where an interpolant undershoots.
 
     On a component without landmark s and all values are 0, and so is their ratio.
     """
-    return np.maximum(s, max(SMALLEST_SIZE * float(sizes.mean()), np.finfo(float).tiny))
+    return np.maximum(s, max(SMALLEST_SIZE * float(sizes.mean()), float(sizes.min()), np.finfo(float).tiny))
 
 
 def _stacked(parts: list[Any]) -> Any:

@@ -22,10 +22,13 @@ TOLERANCE = 1e-9  # labelled rows are few: an accurate optimum costs little and 
 STEPS_PER_EXAMPLE = 100_000
 
 
-def support_vector_machine(K: Matrix, signs: Vector, bounds: Vector) -> tuple[Vector, float]:
+def support_vector_machine(
+    K: Matrix, signs: Vector, bounds: Vector, tolerance: float = TOLERANCE
+) -> tuple[Vector, float]:
     """Return dual coefficients (signs included) and intercept of a machine with its own bound for each example.
 
-    A bound is C times the weight of an example; one of 0 leaves the example out.
+    A bound is C times the weight of an example; one of 0 leaves the example out. The tolerance is the largest violation
+    of the optimality conditions, in units of the margin.
 
     Examples
     --------
@@ -42,7 +45,7 @@ def support_vector_machine(K: Matrix, signs: Vector, bounds: Vector) -> tuple[Ve
     K = np.ascontiguousarray(K)
     # Values of K alpha are rounded: no violation below that can be told from 0.
     rounding = np.finfo(float).eps * float(np.diagonal(K).max(initial=0.0)) * float(bounds.sum())
-    tolerance = max(TOLERANCE, rounding)
+    tolerance = max(tolerance, rounding)
     alpha = np.zeros(len(signs))
     intercept, violation = smo(K, signs, bounds, tolerance, STEPS_PER_EXAMPLE * len(signs), alpha)
     if violation > tolerance:
