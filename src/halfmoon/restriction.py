@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -26,6 +26,7 @@ __all__ = [
     "compute_restriction",
     "interpolate",
     "interpolation_rows",
+    "interpolation_rows_of_powers",
     "restrict",
     "restrict_further",
     "restrict_powers",
@@ -417,20 +418,55 @@ def interpolation_rows(
     array([[0.75, 0.25],
            [0.  , 1.  ]])
     """
+    others = rows[~np.isin(rows, restriction.landmarks)]
+    solved = Q.solve_off_modes(indicators(others, Q.n), options) if others.size else np.zeros((Q.n, 0))
+    return _rows_of_T(Q, restriction, rows, others, solved)
+
+
+def interpolation_rows_of_powers(
+    Q: PowerRegularizer, restrictions: Mapping[int, Restriction], rows: NDArray[np.intp], options: SolveOptions
+) -> dict[int, Matrix]:
+    """Return `interpolation_rows` for several powers of Q, restricted to the same landmarks, from one chain of solves.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from halfmoon.regularizers import PowerRegularizer
+    >>> from halfmoon.restriction import interpolation_rows, interpolation_rows_of_powers, restrict_powers
+    >>> from halfmoon.solvers import SolveOptions
+    >>> path = np.diag(np.ones(4), 1) + np.diag(np.ones(4), -1)
+    >>> Q = PowerRegularizer(path, power=2, ridge=0.1)
+    >>> both = restrict_powers(Q, [0, 4], [1, 2])
+    >>> T = interpolation_rows_of_powers(Q, both, np.array([2]), SolveOptions())
+    >>> bool(np.allclose(T[2], interpolation_rows(Q, both[2], np.array([2]), SolveOptions())))
+    True
+    """
+    landmarks = next(iter(restrictions.values())).landmarks
+    others = rows[~np.isin(rows, landmarks)]
+    solved, found, once = indicators(others, Q.n), {}, Q.with_power(1)
+    for power in range(1, max(restrictions) + 1):
+        solved = once.solve_off_modes(solved, options) if others.size else solved
+        if power in restrictions:
+            found[power] = _rows_of_T(Q.with_power(power), restrictions[power], rows, others, solved)
+    return found
+
+
+def _rows_of_T(
+    Q: Regularizer, restriction: Restriction, rows: NDArray[np.intp], others: NDArray[np.intp], solved: Matrix
+) -> Matrix:
+    """Return rows of T from Q^+ e_i off the modes, solved for the rows i that are no landmarks."""
     S = restriction.landmarks
     place = np.full(Q.n, -1)
     place[S] = np.arange(len(S))
     T = np.zeros((len(rows), len(S)))
     known = place[rows] >= 0
     T[known, place[rows[known]]] = 1.0
-    others = rows[~known]
     if others.size:
         # T = G E Q_hat + V V_S^+ (I - G_SS Q_hat) with G = Q^+ off the modes V, symmetric.
-        from_S = Q.solve_off_modes(indicators(others, Q.n), options)[S].T @ restriction.Q_hat
         V_S, present = _present_modes(Q.modes, S)
         V_S_inverse = np.linalg.pinv(V_S)
         rest = V_S_inverse - (V_S_inverse @ restriction.smooth) @ restriction.Q_hat
-        T[~known] = from_S + Q.modes[others][:, present] @ rest
+        T[~known] = solved[S].T @ restriction.Q_hat + Q.modes[others][:, present] @ rest
     return T
 
 

@@ -20,7 +20,7 @@ from halfmoon.exceptions import DisconnectedGraphWarning
 from halfmoon.experiments._baselines import BASELINES
 from halfmoon.landmarks import select_landmarks
 from halfmoon.regularizers import PowerRegularizer
-from halfmoon.restriction import Restriction, restrict_further, restrict_powers
+from halfmoon.restriction import Restriction, interpolation_rows_of_powers, restrict_further, restrict_powers
 from halfmoon.semi_supervised._pieces import LabeledKernels
 from halfmoon.semi_supervised._svm import support_vector_machine
 
@@ -136,10 +136,17 @@ class _Geometry:
         assert isinstance(kernel.regularizer_, PowerRegularizer)
         return restrict_powers(kernel.regularizer_, S, self.grid.powers, solver=solver, n_jobs=1)
 
+    def _placed(self, chain: Mapping[int, Restriction]) -> dict[int, Matrix]:
+        """Return the interpolation rows of the labelled points, for every power."""
+        Q, graph = self.kernel.regularizer_, self.kernel.extension_
+        assert isinstance(Q, PowerRegularizer)
+        assert isinstance(graph, GraphExtension)
+        return interpolation_rows_of_powers(Q, chain, self.drawn.labeled, graph.options)
+
     def candidates(self, curve: Curve) -> Iterator[tuple[dict[str, Any], LabeledKernels]]:
         """Yield the parameters of every candidate and its kernels on the labelled rows."""
         kernel, chain = self.restrictions(curve)
-        placed: dict[int, Matrix] = {}
+        placed = self._placed(chain) if curve.kind == "graph" else {}
         last = None
         median = kernel.variant(restriction=chain[min(chain)], power=min(chain)).base_kernel_.params["gamma"]
         plain = curve.kind == "base"
@@ -149,8 +156,6 @@ class _Geometry:
                     kernel = kernel.variant(restriction=chain[power], power=power, eta=eta, gamma=median / width**2)
                     pieces = LabeledKernels(kernel, self.drawn.X, self.drawn.labeled, placed.get(power))
                     last = pieces.sharing_base(last)
-                    if curve.kind == "graph":
-                        placed[power] = last.placed[1]
                     yield {"power": power, "eta": eta, "width": width}, last
 
 

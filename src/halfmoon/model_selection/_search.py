@@ -20,11 +20,12 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
+from halfmoon._extensions import GraphExtension
 from halfmoon._validation import check_integer
 from halfmoon.kernels import VARIABLE, DataDependentKernel
 from halfmoon.model_selection._split import LabeledKFold
 from halfmoon.regularizers import PowerRegularizer
-from halfmoon.restriction import Restriction, restrict_powers
+from halfmoon.restriction import Restriction, interpolation_rows_of_powers, restrict_powers
 from halfmoon.semi_supervised._labels import Examples
 from halfmoon.semi_supervised._pieces import LabeledKernels
 
@@ -279,12 +280,22 @@ class _Group:
                 vars(model).update(rest, kernel=pieces.kernel, kernel_=pieces.kernel)
                 yield place, model, pieces
 
+    def _all_placed(self, extension: GraphExtension) -> dict[int, Matrix]:
+        """Return t_x of the labelled rows for every power; the budget kernel places them by their neighbours."""
+        if self.estimator.kernel_.method == "budget":
+            return {}
+        Q = self.estimator.kernel_.regularizer_
+        return interpolation_rows_of_powers(Q, self.restrictions, self.examples.rows, extension.options)
+
     def _pieces(self, params: Mapping[str, Any]) -> LabeledKernels:
         power = params.get("power", self.estimator.kernel_.power)
         # Variants of the last variant: the base kernel on the landmarks is computed again only where it changes.
         self._variant = variant = self._variant.variant(
             restriction=self.restrictions[power], **(self._given | dict(params))
         )
+        extension = variant.extension_
+        if isinstance(extension, GraphExtension) and not self._placed and len(self.restrictions) > 1:
+            self._placed = self._all_placed(extension)
         pieces = LabeledKernels(variant, self.examples.X, self.examples.rows, self._placed.get(power))
         self._last = pieces.sharing_base(self._last)
         if variant.extension != "kernel" and power not in self._placed:
