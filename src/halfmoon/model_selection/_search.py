@@ -20,6 +20,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
+from halfmoon._progress import report
 from halfmoon._validation import check_integer
 from halfmoon.kernels import VARIABLE, DataDependentKernel
 from halfmoon.model_selection._split import LabeledKFold
@@ -143,6 +144,7 @@ class KernelSearchCV(MetaEstimatorMixin, BaseEstimator):
             for place, model, pieces in group.models():
                 number = numbers[place]
                 scores[number] = trials.scores(model, pieces)
+                report("tuning", len(scores), len(candidates))
                 if (float(scores[number].mean()), -number) > best:
                     best, winner = (float(scores[number].mean()), -number), (model, pieces, group.examples)
         self._record(candidates, np.array([scores[i] for i in range(len(candidates))]))
