@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from halfmoon.features import LandmarkFeatures
     from halfmoon.kernels import DataDependentKernel
     from halfmoon.landmarks import select_landmarks
+    from halfmoon.persistence import load, save
     from halfmoon.restriction import restrict
     from halfmoon.semi_supervised import LapRLSClassifier, LapRLSRegressor, LapSVC
 
@@ -20,7 +21,9 @@ __all__ = [
     "LapRLSClassifier",
     "LapRLSRegressor",
     "LapSVC",
+    "load",
     "restrict",
+    "save",
     "select_landmarks",
 ]
 __version__ = "0.1.0"
@@ -33,7 +36,9 @@ _HOMES = {
     "LapRLSClassifier": "halfmoon.semi_supervised",
     "LapRLSRegressor": "halfmoon.semi_supervised",
     "LapSVC": "halfmoon.semi_supervised",
+    "load": "halfmoon.persistence",
     "restrict": "halfmoon.restriction",
+    "save": "halfmoon.persistence",
     "select_landmarks": "halfmoon.landmarks",
 }
 

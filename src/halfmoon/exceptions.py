@@ -5,6 +5,7 @@ __all__ = [
     "DataFileError",
     "DisconnectedGraphWarning",
     "LandmarkWarning",
+    "ModelFileError",
     "NotDiagonallyDominantError",
     "NotPositiveSemidefiniteError",
 ]
@@ -20,6 +21,10 @@ class NotPositiveSemidefiniteError(ValueError):
 
 class DataFileError(ValueError):
     """A data file cannot be used; the message names the file and the row or column."""
+
+
+class ModelFileError(ValueError):
+    """A file is not a model file, is damaged, of another format, or holds what a model file must not hold."""
 
 
 class DisconnectedGraphWarning(UserWarning):

@@ -34,6 +34,7 @@ from halfmoon.regularizers import (
     PowerRegularizer,
     Regularizer,
 )
+from halfmoon.regularizers._base import GraphRegularizer
 from halfmoon.restriction import Restriction, compute_restriction, interpolate, tell
 from halfmoon.solvers import SolveOptions
 
@@ -343,6 +344,8 @@ class DataDependentKernel(BaseEstimator):
         Q = given(W) if callable(given) else REGULARIZERS[given](W, self)
         if not isinstance(Q, Regularizer):
             raise TypeError(f"The 'regularizer' function must return a Regularizer. It returned {Q!r}.")
+        if isinstance(Q, GraphRegularizer) and not callable(given):
+            W = Q.W  # the same graph: one copy in memory and in files
         return W, Q
 
     def _build_graph(self, X: Any) -> sparse.csr_array:

@@ -128,8 +128,6 @@ class KernelSearchCV(MetaEstimatorMixin, BaseEstimator):
         base = clone(self.estimator)
         if base.kernel is None:
             base.set_params(kernel=DataDependentKernel())
-        default = _accuracy if is_classifier(base) else get_scorer("r2")
-        self.scorer_ = default if self.scoring is None else get_scorer(self.scoring)
         # Thousands of small problems: threads of BLAS and checks of input would take longer than the work.
         with threadpool_limits(1, user_api="blas"), config_context(assume_finite=True, skip_parameter_validation=True):
             return self._search(base, X, y, sample_weight)
@@ -194,6 +192,13 @@ class KernelSearchCV(MetaEstimatorMixin, BaseEstimator):
     def predict_proba(self, X: Any) -> NDArray[Any]:
         """Return the class probabilities of the best estimator."""
         return self._best().predict_proba(X)
+
+    @property
+    def scorer_(self) -> Any:
+        """What the candidates are scored by; a function, so it is not kept in the state, which goes into files."""
+        if self.scoring is not None:
+            return get_scorer(self.scoring)
+        return _accuracy if is_classifier(self.estimator) else get_scorer("r2")
 
     def score(self, X: Any, y: Any) -> float:
         """Return the score of the best estimator on new points."""

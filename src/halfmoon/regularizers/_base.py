@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from halfmoon._caches import without_caches
 from halfmoon.graph import Components, check_graph, connected_components
 from halfmoon.solvers import SolveOptions, Solver, System, prepare, project_out
 from halfmoon.solvers._base import solve_complement
@@ -93,13 +94,7 @@ class Regularizer(ABC):
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave what can be recomputed (factors, components) out of pickles and of joblib's hashes."""
-        cached = {
-            name
-            for cls in type(self).__mro__
-            for name, value in vars(cls).items()
-            if isinstance(value, cached_property)
-        }
-        return {name: value for name, value in self.__dict__.items() if name not in cached}
+        return without_caches(self)
 
 
 class GraphRegularizer(Regularizer):

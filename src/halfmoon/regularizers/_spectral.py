@@ -198,10 +198,11 @@ class HeatRegularizer(SpectralRegularizer):
     """
 
     def __init__(self, W: Any, *, t: float = 1.0, normalized: bool = True) -> None:
-        self.t = check_real("t", t, strict=True)
-        super().__init__(W, self._exponential, normalized=normalized)
+        self.t, self.normalized = check_real("t", t, strict=True), bool(normalized)
+        GraphRegularizer.__init__(self, W)
 
-    def _exponential(self, eigenvalues: NDArray[np.float64]) -> NDArray[np.float64]:
+    def r(self, eigenvalues: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return exp(t x); a method, not a function kept in the state: the regulariser is data."""
         return np.exp(self.t * eigenvalues)
 
 

@@ -8,8 +8,10 @@ from typing import Any
 
 from sklearn.pipeline import Pipeline
 
-from halfmoon import DataDependentKernel, KernelKMeans, LapRLSRegressor, LapSVC, __version__
+from halfmoon.cluster import KernelKMeans
+from halfmoon.kernels import DataDependentKernel
 from halfmoon.model_selection import KernelSearchCV
+from halfmoon.semi_supervised import LapRLSRegressor, LapSVC
 from halfmoon.tables._model import TableModel
 from halfmoon.tables._prepare import plan_preparation, typed_features
 from halfmoon.tables._table import Table
@@ -148,7 +150,6 @@ def _fit_estimator(X: Any, problem: _Problem, recipe: Recipe) -> tuple[Any, dict
 def _facts(estimator: Any, table: Table, problem: _Problem) -> dict[str, Any]:
     kernel = estimator.kernel_
     return {
-        "halfmoon": __version__,
         "data": table.path.name,
         "estimator": type(estimator).__name__,
         "rows": int(table.X.shape[0]),

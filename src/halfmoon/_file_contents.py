@@ -1,0 +1,260 @@
+"""What goes into a model file, and what may come out of one.
+
+A file holds data only: numbers, text, arrays, and objects of the types named here or known to skops as harmless. There
+are three gates. `stripped` leaves out what can be computed again and what points to the machine; it works on the model
+that is saved and once more on what was loaded. `audit` reads the table of contents, at saving and before loading, so
+that a file that can be written can be read. skops then checks every type by its own list.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Collection
+from typing import Any
+from zipfile import ZIP_STORED, ZipFile
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.gaussian_process import kernels as gp_kernels
+from sklearn.utils import Bunch
+
+from halfmoon._base_kernels import BaseKernel
+from halfmoon._caches import without_caches
+from halfmoon._extensions import GraphExtension, KernelExtension
+from halfmoon._gp import DataDependentGPKernel
+from halfmoon.cluster import KernelKMeans
+from halfmoon.exceptions import ModelFileError
+from halfmoon.features import LandmarkFeatures
+from halfmoon.graph import check_graph
+from halfmoon.kernels import DataDependentKernel
+from halfmoon.model_selection import KernelSearchCV, LabeledKFold
+from halfmoon.regularizers import AmplifiedResistance, HeatRegularizer, MatrixRegularizer, PowerRegularizer
+from halfmoon.restriction import Restriction
+from halfmoon.semi_supervised import LapRLSClassifier, LapRLSRegressor, LapSVC
+from halfmoon.semi_supervised._auto import Choice
+from halfmoon.semi_supervised._base import LapEstimator
+from halfmoon.semi_supervised._calibration import Calibration
+from halfmoon.semi_supervised._labels import Examples
+from halfmoon.semi_supervised._pieces import Decision, LabeledKernels
+from halfmoon.solvers import SolveOptions
+from halfmoon.tables import TableModel
+
+__all__ = ["TRUSTED", "audit", "stripped"]
+
+# The names of these types are in the files: to move or rename one is to write a new format.
+OWN = (
+    AmplifiedResistance,
+    BaseKernel,
+    Calibration,
+    Choice,
+    DataDependentGPKernel,
+    DataDependentKernel,
+    Decision,
+    Examples,
+    GraphExtension,
+    HeatRegularizer,
+    KernelExtension,
+    KernelKMeans,
+    KernelSearchCV,
+    LabeledKFold,
+    LabeledKernels,
+    LandmarkFeatures,
+    LapRLSClassifier,
+    LapRLSRegressor,
+    LapSVC,
+    MatrixRegularizer,
+    PowerRegularizer,
+    Restriction,
+    SolveOptions,
+    TableModel,
+)
+GP_KERNELS = tuple(
+    kernel for kernel in vars(gp_kernels).values() if isinstance(kernel, type) and issubclass(kernel, gp_kernels.Kernel)
+)
+SPARSE = (sparse.csr_array, sparse.csc_array, sparse.csr_matrix, sparse.csc_matrix)
+
+# Caches that predictions rest on. Computed again elsewhere they would differ in the last bits.
+KEPT: dict[type, tuple[str, ...]] = {
+    GraphExtension: ("K_SS", "sizes_everywhere", "features"),
+    LabeledKernels: ("placed",),
+}
+# `known` only helps to compute `placed`. `memory` is a folder of pickles: a file must not tell where to read these.
+FORGOTTEN = ("known", "memory")
+
+# The loaders of skops that make data, and the functions that we want to name as such.
+LOADERS = {
+    "BytesNode",
+    "DTypeNode",
+    "DictNode",
+    "JsonNode",
+    "ListNode",
+    "MaskedArrayNode",
+    "NdArrayNode",
+    "ObjectNode",
+    "RandomGeneratorNode",
+    "RandomStateNode",
+    "SetNode",
+    "SliceNode",
+    "SparseMatrixNode",
+    "TupleNode",
+    "TypeNode",
+}
+FUNCTIONS = {"FunctionNode", "MethodNode", "OperatorFuncNode", "PartialNode"}
+
+
+def _name(cls: type) -> str:
+    return f"{cls.__module__}.{cls.__name__}"
+
+
+# Types beyond those that skops trusts, and the one loader that may make each: none of them is ever called.
+TRUSTED = (
+    {_name(cls): "ObjectNode" for cls in (*OWN, *GP_KERNELS)}
+    | {_name(cls): "SparseMatrixNode" for cls in SPARSE}
+    | {
+        _name(Bunch): "DictNode",
+        "numpy.dtype": "DTypeNode",
+        "sklearn.compose._column_transformer._RemainderColsList": "ObjectNode",
+    }
+)
+
+
+def stripped(model: Any, *, complete: bool) -> Any:
+    """Return a copy of a model that shares its arrays, without caches and paths.
+
+    With `complete`, what predictions rest on is computed first where it is not there yet.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from halfmoon import DataDependentKernel
+    >>> from halfmoon._file_contents import stripped
+    >>> kernel = DataDependentKernel(n_neighbors=10, n_landmarks=10, memory="cache", random_state=0)
+    >>> stripped(kernel, complete=True).memory is None
+    True
+    """
+    return _Copier(complete).copy(model, bare=True)
+
+
+class _Copier:
+    """Copies estimators and their parts; what is shared stays shared."""
+
+    def __init__(self, complete: bool) -> None:
+        self.complete = complete
+        self.known: dict[int, tuple[Any, Any]] = {}  # with the original, so that its id is not given away
+
+    def copy(self, value: Any, bare: bool) -> Any:
+        """Return the copy of any value; `bare` is False within an estimator that keeps values on the training rows."""
+        if id(value) in self.known:
+            return self.known[id(value)][1]
+        if isinstance(value, (BaseEstimator, gp_kernels.Kernel, *OWN)):
+            return self._copy_object(value, bare and not isinstance(value, LapEstimator))
+        twin = self._copy_data(value, bare)
+        self.known[id(value)] = (value, twin)
+        return twin
+
+    def _copy_object(self, value: Any, bare: bool) -> Any:
+        if self.complete:
+            _compute_what_predictions_rest_on(value, bare)
+        twin = object.__new__(type(value))
+        self.known[id(value)] = (value, twin)
+        for name, part in without_caches(value, KEPT.get(type(value), ())).items():
+            if name == "features" and not bare:  # of size n x n_hat, and not what a decision function looks at
+                continue
+            vars(twin)[name] = None if name in FORGOTTEN else self.copy(part, bare)
+        return twin
+
+    def _copy_data(self, value: Any, bare: bool) -> Any:
+        if sparse.issparse(value):
+            return _checked_sparse(value)
+        if isinstance(value, np.memmap):
+            return np.asarray(value)
+        if isinstance(value, np.ndarray) and value.dtype == object:
+            twin = value.copy()
+            cells = np.asarray(twin)  # a view, of masked arrays too
+            for index in np.ndindex(cells.shape):
+                cells[index] = self.copy(cells[index], bare)
+            return twin
+        if type(value) in (list, tuple):
+            return type(value)(self.copy(part, bare) for part in value)
+        if type(value) in (dict, Bunch):
+            _check_keys(value)
+            return type(value)({key: self.copy(part, bare) for key, part in value.items()})
+        if type(value).__module__.startswith("networkx."):
+            return check_graph(value)
+        return value
+
+
+def _compute_what_predictions_rest_on(value: Any, bare: bool) -> None:
+    """Fill the caches that go into the file."""
+    if isinstance(value, LapEstimator) and hasattr(value, "decision_") and value.decision_.graph is not None:
+        _ = value.decision_.graph.sizes_everywhere
+    if isinstance(value, GraphExtension) and bare:
+        _ = value.features
+
+
+def _checked_sparse(A: Any) -> Any:
+    """Return a matrix in one of two formats; compiled code trusts its indices, so they are checked here."""
+    if not isinstance(A, SPARSE):
+        A = A.tocsr()
+    A.check_format(full_check=True)
+    return A
+
+
+def _check_keys(mapping: dict[Any, Any]) -> None:
+    """Refuse keys that the format would change: it writes them as text."""
+    for key in mapping:
+        if not isinstance(key, str | int | float | np.number) or isinstance(key, bool):
+            raise ModelFileError(f"A dict has the key {key!r} of type {type(key).__name__}. Use text or numbers.")
+
+
+def audit(payload: bytes, refused: Collection[str] = ()) -> None:
+    """Check the table of contents of a skops archive: data only, nothing packed, nothing that unfolds.
+
+    Types named in `refused` are refused too, with the place where they were found.
+    """
+    with ZipFile(io.BytesIO(payload)) as archive:
+        if any(member.compress_type != ZIP_STORED for member in archive.infolist()):
+            raise ModelFileError("It holds packed members, which halfmoon does not write.")
+        schema = json.loads(archive.read("schema.json"))
+    _Audit(refused).count(schema, str(schema["__class__"]))
+
+
+class _Audit:
+    """Walks through the nodes that skops would make."""
+
+    def __init__(self, refused: Collection[str]) -> None:
+        self.refused = refused
+        self.sizes: dict[Any, int] = {}
+
+    def count(self, value: Any, place: str) -> int:
+        """Return the number of nodes in a piece of the schema, all of them checked.
+
+        Nodes with one id stand for one object, and skops reads the first only. They must be of one size: otherwise a
+        short file could unfold into more nodes than anyone can visit.
+        """
+        if isinstance(value, list):
+            return sum(self.count(part, f"{place}[{number}]") for number, part in enumerate(value))
+        if not isinstance(value, dict):
+            return 0
+        if "__loader__" not in value:
+            return sum(self.count(part, f"{place}.{key}") for key, part in value.items())
+        self._check(value, place)
+        size = 1 + sum(self.count(part, place) for part in value.values())
+        if self.sizes.setdefault(value["__id__"], size) != size:
+            raise ModelFileError(f"{place} has the number of another object.")
+        return size
+
+    def _check(self, node: dict[str, Any], place: str) -> None:
+        name, loader = f"{node['__module__']}.{node['__class__']}", node["__loader__"]
+        if loader in FUNCTIONS:
+            raise ModelFileError(
+                f"{place} is the function {name}. A model file holds data only, so that loading it runs no code: use "
+                "what can be given by name (base_kernel='rbf' or a Gaussian-process kernel, metric='cosine', ...)."
+            )
+        if loader not in LOADERS or name in self.refused or TRUSTED.get(name, loader) != loader:
+            raise ModelFileError(
+                f"{place} is of type {name}. A model file holds types of halfmoon, scikit-learn (without trees), numpy "
+                "and scipy only."
+            )
