@@ -35,8 +35,9 @@ def command(
             need_target(table)
         with report.working("predicting"):
             labeled, scores = _scores(fitted, table, unlabeled)
+        width = max(map(len, scores))
         for name, value in scores.items():
-            report.show(f"{name:<20} {value:.4f}")
+            report.show(f"{name:<{width}}  {value:.4f}")
         report.finish(
             f"Evaluated {fitted.facts['estimator']} on {labeled:,} labelled rows of {table.X.shape[0]:,} "
             f"(error bound {fitted.facts['error_bound']:.1e})",

@@ -41,7 +41,7 @@ def _facts(model: TableModel) -> dict[str, Any]:
 
 def _text(value: Any) -> str:
     if isinstance(value, dict):
-        return ", ".join(f"{name} ({kind})" for name, kind in value.items())
+        return ", ".join(f"{name}: {item}" for name, item in value.items())
     if isinstance(value, list):
         return ", ".join(str(item) for item in value)
     return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -26,6 +26,8 @@ GRID: dict[str, list[Any]] = {
     "kernel__power": [1, 2, 3],
     "kernel__eta": [0.1, 1.0, 10.0],
 }
+# Without labels nothing weighs graph and base kernel: the graph decides (docs/command-line.md has the figures).
+CLUSTERING: dict[str, Any] = {"n_neighbors": 10, "power": 1, "eta": 1e6, "graph_params": {"connect": True}}
 
 
 @dataclass(frozen=True)
@@ -115,18 +117,20 @@ def _read_problem(table: Table, recipe: Recipe, tell: Tell) -> _Problem:
     task, values = recipe.task, table.target[labeled]
     if task is None:
         task = guess_task(values)
-        tell(f"the task is to {task}, by the values of {table.target_name!r} (name the task to change it)")
+        if not isinstance(values[0], str):
+            tell(f"the task is to {task}, by the values of {table.target_name!r}; another one can be named")
     if task == "regress":
         return _Problem(task, regression_values(table, labeled), None, len(values))
     classes, codes = class_codes(table, labeled)
     if labeled.all() and -1 in classes.tolist():
-        tell("-1 is taken as a class, and every row is labelled; if it means unlabelled, say so (unlabeled)")
+        tell("-1 is taken as a class, and every row is labelled; if it marks unlabelled rows, say so (unlabeled)")
     return _Problem(task, codes, classes, len(values))
 
 
 def _fit_estimator(X: Any, problem: _Problem, recipe: Recipe) -> tuple[Any, dict[str, Any]]:
     """Return the fitted estimator of the task, and what tuning found."""
-    kernel = DataDependentKernel(n_landmarks=recipe.n_landmarks, random_state=recipe.seed)
+    rules = CLUSTERING if problem.task == "cluster" else {}
+    kernel = DataDependentKernel(n_landmarks=recipe.n_landmarks, random_state=recipe.seed, **rules)
     if recipe.n_neighbors is not None:
         kernel.set_params(n_neighbors=recipe.n_neighbors)
     if problem.task == "cluster":

@@ -93,7 +93,7 @@ def _kind(table: Table, name: str, categorical: bool) -> str:
     numbers = pd.to_numeric(present.astype(str), errors="coerce")
     if numbers.notna().mean() > 0.5:
         # Mostly numbers: a word among them is a slip, and as a text column it would be a silent one.
-        _numbers_of(table, name, advice="Mend it, empty the cell, or take the whole column as text (categorical).")
+        _numbers_of(table, name, advice="Mend it, empty the cell, or name the column as categorical.")
         return NUMBER
     different = present.astype(str).nunique()
     if len(present) >= IDENTIFIER_ROWS and different > IDENTIFIER_SHARE * len(present):
