@@ -66,7 +66,9 @@ Standardize = Annotated[
 Landmarks = Annotated[
     int | None, typer.Option(metavar="N", min=1, help="Points at which functions are measured. 500 unless given.")
 ]
-Neighbors = Annotated[int | None, typer.Option(metavar="N", min=1, help="Neighbours in the graph; 5 unless given, 10 for clusters.")]
+Neighbors = Annotated[
+    int | None, typer.Option(metavar="N", min=1, help="Neighbours in the graph; by default 5, for clusters 10.")
+]
 Seed = Annotated[int, typer.Option(metavar="N", min=0, help="Seed of everything that is drawn.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]

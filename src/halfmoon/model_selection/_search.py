@@ -158,7 +158,8 @@ class KernelSearchCV(MetaEstimatorMixin, BaseEstimator):
     def _splits(self, examples: Examples) -> list[NDArray[np.intp]] | None:
         """Return the examples held out in each split; None for leave-one-out."""
         targets = examples.targets
-        labels = targets.astype(np.float64) if targets.dtype.kind == "f" else targets
+        # Numbers are not stratified: as labels, whole ones would be classes and -1 unlabelled.
+        labels = np.zeros(len(targets)) if targets.dtype.kind == "f" else targets
         if self.cv is None:
             counts = np.bincount(targets) if targets.dtype.kind in "iu" else np.array([len(targets)])
             if counts.min() < FEW:

@@ -182,8 +182,9 @@ def _numbers_of(table: Table, name: str, *, advice: str) -> Any:
     numbers = pd.to_numeric(column.astype(object), errors="coerce").astype(np.float64).to_numpy()
     wrong = np.flatnonzero((np.isnan(numbers) & column.notna().to_numpy()) | np.isinf(numbers))
     if len(wrong):
-        i = int(wrong[0])
-        raise table.error(f"{table.row(i)}, column {name!r}: {column.iloc[i]!r} is not a number. {advice}")
+        i, value = int(wrong[0]), column.iloc[wrong[0]]
+        shown = repr(value) if isinstance(value, str) else value
+        raise table.error(f"{table.row(i)}, column {name!r}: {shown} is not a finite number. {advice}")
     return numbers
 
 
