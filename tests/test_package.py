@@ -14,7 +14,7 @@ MODULES = ["halfmoon", "halfmoon.graph", "halfmoon.landmarks", "halfmoon.regular
 
 
 def test_contract_of_names():
-    from halfmoon import DataDependentKernel, restrict, select_landmarks
+    from halfmoon import DataDependentKernel, load, restrict, save, select_landmarks
     from halfmoon.graph import knn_graph, laplacian
     from halfmoon.regularizers import (
         AmplifiedResistance,
@@ -25,7 +25,7 @@ def test_contract_of_names():
     )
     from halfmoon.solvers import solve_sdd
 
-    assert all(callable(name) for name in (restrict, select_landmarks, knn_graph, laplacian, solve_sdd))
+    assert all(callable(name) for name in (restrict, select_landmarks, knn_graph, laplacian, solve_sdd, save, load))
     classes = (AmplifiedResistance, HeatRegularizer, MatrixRegularizer, PowerRegularizer, SpectralRegularizer)
     assert all(inspect.isclass(name) for name in (*classes, DataDependentKernel))
 

@@ -1,9 +1,9 @@
 """What goes into a model file, and what may come out of one.
 
 A file holds data only: numbers, text, arrays, and objects of the types named here or known to skops as harmless. There
-are three gates. `stripped` leaves out what can be computed again and what points to the machine; it works on the model
-that is saved and once more on what was loaded. `audit` reads the table of contents, at saving and before loading, so
-that a file that can be written can be read. skops then checks every type by its own list.
+are three gates. `for_file` and `from_file` leave out what can be computed again and what points to the machine, in the
+model that is saved and once more in what was loaded. `audit` reads the table of contents, at saving and before loading,
+so that a file that can be written can be read. skops then checks every type by its own list.
 """
 
 from __future__ import annotations
@@ -11,12 +11,14 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Collection
+from dataclasses import dataclass
 from typing import Any
 from zipfile import ZIP_STORED, ZipFile
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
+from sklearn.compose import make_column_selector
 from sklearn.gaussian_process import kernels as gp_kernels
 from sklearn.utils import Bunch
 
@@ -30,7 +32,13 @@ from halfmoon.features import LandmarkFeatures
 from halfmoon.graph import check_graph
 from halfmoon.kernels import DataDependentKernel
 from halfmoon.model_selection import KernelSearchCV, LabeledKFold
-from halfmoon.regularizers import AmplifiedResistance, HeatRegularizer, MatrixRegularizer, PowerRegularizer
+from halfmoon.regularizers import (
+    AmplifiedResistance,
+    HeatRegularizer,
+    MatrixRegularizer,
+    PowerRegularizer,
+    SpectralRegularizer,
+)
 from halfmoon.restriction import Restriction
 from halfmoon.semi_supervised import LapRLSClassifier, LapRLSRegressor, LapSVC
 from halfmoon.semi_supervised._auto import Choice
@@ -41,7 +49,7 @@ from halfmoon.semi_supervised._pieces import Decision, LabeledKernels
 from halfmoon.solvers import SolveOptions
 from halfmoon.tables import TableModel
 
-__all__ = ["TRUSTED", "audit", "stripped"]
+__all__ = ["TRUSTED", "audit", "for_file", "from_file"]
 
 # The names of these types are in the files: to move or rename one is to write a new format.
 OWN = (
@@ -68,6 +76,7 @@ OWN = (
     PowerRegularizer,
     Restriction,
     SolveOptions,
+    SpectralRegularizer,  # its function is refused, at the place where it is
     TableModel,
 )
 GP_KERNELS = tuple(
@@ -82,8 +91,9 @@ KEPT: dict[type, tuple[str, ...]] = {
 }
 # `known` only helps to compute `placed`. `memory` is a folder of pickles: a file must not tell where to read these.
 FORGOTTEN = ("known", "memory")
+NUMBER = "number_in_file"
 
-# The loaders of skops that make data, and the functions that we want to name as such.
+# The loaders of skops that make data, and those of what a user would call a function.
 LOADERS = {
     "BytesNode",
     "DTypeNode",
@@ -101,7 +111,14 @@ LOADERS = {
     "TupleNode",
     "TypeNode",
 }
-FUNCTIONS = {"FunctionNode", "MethodNode", "OperatorFuncNode", "PartialNode"}
+CALLABLE = {"FunctionNode", "MethodNode", "OperatorFuncNode", "PartialNode", "TypeNode"}
+
+
+@dataclass(frozen=True)
+class Same:
+    """Stands in a file for an object that has come before: skops would write it out once more."""
+
+    number: int
 
 
 def _name(cls: type) -> str:
@@ -110,39 +127,43 @@ def _name(cls: type) -> str:
 
 # Types beyond those that skops trusts, and the one loader that may make each: none of them is ever called.
 TRUSTED = (
-    {_name(cls): "ObjectNode" for cls in (*OWN, *GP_KERNELS)}
+    {_name(cls): "ObjectNode" for cls in (*OWN, *GP_KERNELS, Same)}
     | {_name(cls): "SparseMatrixNode" for cls in SPARSE}
     | {
         _name(Bunch): "DictNode",
+        _name(make_column_selector): "ObjectNode",
+        "builtins.object": "TypeNode",
         "numpy.dtype": "DTypeNode",
+        "numpy.number": "TypeNode",
         "sklearn.compose._column_transformer._RemainderColsList": "ObjectNode",
     }
 )
 
 
-def stripped(model: Any, *, complete: bool) -> Any:
-    """Return a copy of a model that shares its arrays, without caches and paths.
-
-    With `complete`, what predictions rest on is computed first where it is not there yet.
+def for_file(model: Any) -> Any:
+    """Return a copy of a model that shares its arrays, without caches and paths; what predictions rest on is computed.
 
     Examples
     --------
     >>> import numpy as np
     >>> from halfmoon import DataDependentKernel
-    >>> from halfmoon._file_contents import stripped
-    >>> kernel = DataDependentKernel(n_neighbors=10, n_landmarks=10, memory="cache", random_state=0)
-    >>> stripped(kernel, complete=True).memory is None
+    >>> from halfmoon._file_contents import for_file
+    >>> for_file(DataDependentKernel(memory="cache")).memory is None
     True
     """
-    return _Copier(complete).copy(model, bare=True)
+    return _Packer().copy(model, bare=True)
+
+
+def from_file(model: Any) -> Any:
+    """Return what was saved, given what skops has read: the inverse of `for_file`, and as strict."""
+    return _Unpacker().copy(model, bare=True)
 
 
 class _Copier:
-    """Copies estimators and their parts; what is shared stays shared."""
+    """Copies estimators and their parts, without what does not belong into a file."""
 
-    def __init__(self, complete: bool) -> None:
-        self.complete = complete
-        self.known: dict[int, tuple[Any, Any]] = {}  # with the original, so that its id is not given away
+    def __init__(self) -> None:
+        self.known: dict[int, tuple[Any, Any]] = {}  # by id; with the original, so that its id is not given away
 
     def copy(self, value: Any, bare: bool) -> Any:
         """Return the copy of any value; `bare` is False within an estimator that keeps values on the training rows."""
@@ -155,14 +176,12 @@ class _Copier:
         return twin
 
     def _copy_object(self, value: Any, bare: bool) -> Any:
-        if self.complete:
-            _compute_what_predictions_rest_on(value, bare)
         twin = object.__new__(type(value))
         self.known[id(value)] = (value, twin)
         for name, part in without_caches(value, KEPT.get(type(value), ())).items():
-            if name == "features" and not bare:  # of size n x n_hat, and not what a decision function looks at
-                continue
             vars(twin)[name] = None if name in FORGOTTEN else self.copy(part, bare)
+        if isinstance(value, GraphExtension) and not bare:
+            vars(twin).pop("features", None)  # of size n x n_hat, and not what a decision function looks at
         return twin
 
     def _copy_data(self, value: Any, bare: bool) -> Any:
@@ -178,20 +197,48 @@ class _Copier:
             return twin
         if type(value) in (list, tuple):
             return type(value)(self.copy(part, bare) for part in value)
-        if type(value) in (dict, Bunch):
+        if isinstance(value, dict):
             _check_keys(value)
-            return type(value)({key: self.copy(part, bare) for key, part in value.items()})
+            mapping = type(value)()
+            mapping.update((key, self.copy(part, bare)) for key, part in value.items())
+            return mapping
         if type(value).__module__.startswith("networkx."):
             return check_graph(value)
         return value
 
 
-def _compute_what_predictions_rest_on(value: Any, bare: bool) -> None:
-    """Fill the caches that go into the file."""
-    if isinstance(value, LapEstimator) and hasattr(value, "decision_") and value.decision_.graph is not None:
-        _ = value.decision_.graph.sizes_everywhere
-    if isinstance(value, GraphExtension) and bare:
-        _ = value.features
+class _Packer(_Copier):
+    """Numbers our own objects and writes each one once."""
+
+    def _copy_object(self, value: Any, bare: bool) -> Any:
+        if isinstance(value, LapEstimator) and hasattr(value, "decision_") and value.decision_.graph is not None:
+            _ = value.decision_.graph.sizes_everywhere  # computed, so that it goes into the file
+        if isinstance(value, GraphExtension) and bare:
+            _ = value.features
+        number = len(self.known)
+        twin = super()._copy_object(value, bare)
+        if isinstance(value, OWN):
+            vars(twin)[NUMBER] = number
+            self.known[id(value)] = (value, Same(number))
+        return twin
+
+
+class _Unpacker(_Copier):
+    """Puts objects back where they are mentioned again."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.numbered: dict[int, Any] = {}
+
+    def copy(self, value: Any, bare: bool) -> Any:
+        """Return the copy of any value."""
+        return self.numbered[value.number] if isinstance(value, Same) else super().copy(value, bare)
+
+    def _copy_object(self, value: Any, bare: bool) -> Any:
+        number = vars(value).pop(NUMBER, None)
+        twin = super()._copy_object(value, bare)
+        self.numbered[number] = twin
+        return twin
 
 
 def _checked_sparse(A: Any) -> Any:
@@ -248,13 +295,14 @@ class _Audit:
 
     def _check(self, node: dict[str, Any], place: str) -> None:
         name, loader = f"{node['__module__']}.{node['__class__']}", node["__loader__"]
-        if loader in FUNCTIONS:
+        if loader in LOADERS and name not in self.refused and TRUSTED.get(name, loader) == loader:
+            return
+        if loader in CALLABLE:
             raise ModelFileError(
-                f"{place} is the function {name}. A model file holds data only, so that loading it runs no code: use "
-                "what can be given by name (base_kernel='rbf' or a Gaussian-process kernel, metric='cosine', ...)."
+                f"{place} is the function or class {name}. A model file holds data only, so that loading it runs no "
+                "code: use what can be given by name (base_kernel='rbf', metric='cosine', a Gaussian-process kernel)."
             )
-        if loader not in LOADERS or name in self.refused or TRUSTED.get(name, loader) != loader:
-            raise ModelFileError(
-                f"{place} is of type {name}. A model file holds types of halfmoon, scikit-learn (without trees), numpy "
-                "and scipy only."
-            )
+        raise ModelFileError(
+            f"{place} is of type {name}. A model file holds types of halfmoon, scikit-learn (without trees), numpy and "
+            "scipy only."
+        )

@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import Any
 
 import halfmoon
-from halfmoon._file_contents import TRUSTED, audit, stripped
+from halfmoon._file_contents import TRUSTED, audit, for_file, from_file
 from halfmoon.exceptions import ModelFileError
 
 __all__ = ["FORMAT_VERSION", "load", "save"]
@@ -59,13 +59,16 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     True
     """
     skops = _skops()
-    lean = stripped(model, complete=True)
+    contents = for_file(model)
     try:
-        payload = skops.dumps(lean)
+        payload = skops.dumps(contents)
+        untrusted = set(skops.get_untrusted_types(data=payload)) - TRUSTED.keys()
     except Exception as error:  # skops meets objects of any kind and lets all their errors through
-        raise ModelFileError(f"{type(model).__name__} cannot be written to a model file: {error}") from error
-    audit(payload)
-    audit(payload, refused=set(skops.get_untrusted_types(data=payload)) - TRUSTED.keys())
+        raise ModelFileError(
+            f"This {type(model).__name__} cannot be written to a model file ({error}). Save the part of it that "
+            "predicts: of scikit-learn's GridSearchCV, say, its best_estimator_."
+        ) from error
+    audit(payload, refused=untrusted)
     _write(Path(path), _header(payload) + payload)
 
 
@@ -103,7 +106,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     payload = _payload(Path(path))
     try:
         audit(payload)
-        return stripped(skops.loads(payload, trusted=list(TRUSTED)), complete=False)
+        return from_file(skops.loads(payload, trusted=list(TRUSTED)))
     except Exception as error:  # a file made by hand can go wrong in any way
         raise ModelFileError(
             f"{path} was refused: {error} Its checksum is right: it was made by other means than halfmoon.save, or "

@@ -32,3 +32,11 @@ def test_serves_a_well_conditioned_system_and_few_columns_only(rng):
     assert few_columns(good, B[:, :1], 2, 1e-9) is not None
     assert few_columns(bad, B[:, :1], 2, 1e-9) is None
     assert few_columns(good, B, 2, 1e-9) is None
+
+
+@pytest.mark.parametrize("power", [1, 3])
+def test_an_eigenvector_takes_one_step(power):
+    """On a complete graph every vector orthogonal to the constants is one."""
+    system = PowerRegularizer(np.ones((6, 6)) - np.eye(6), power=power, normalized=False, ridge=0.1).inverse.system
+    b = np.array([[1.0], [-1.0], [0.0], [0.0], [0.0], [0.0]])
+    np.testing.assert_allclose(few_columns(system, b, power, 1e-10), b / 6.1**power)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -112,7 +113,9 @@ class LapEstimator(BaseEstimator):
         if len(known) == 1:
             raise ValueError("All rows of X are equal (1 distinct sample): there is nothing to learn from.")
         self.kernel_ = fit_small(kernel, examples.X, np.where(known, 0, -1))
-        return examples
+        if self.kernel_.points_ is None or self.kernel_.method == "budget":
+            return examples
+        return replace(examples, X=self.kernel_.points_)  # sparse rows are copied by the kernel: keep one copy
 
     def _learn(self, examples: Examples, pieces: LabeledKernels | None = None) -> None:
         """Choose the kernel and fit the model to the examples."""

@@ -71,6 +71,8 @@ def _one_column(R: sparse.csr_array, norm: float, b: Vector, power: int, eps: fl
 
 def _inverse_power(main: Vector, off: Vector, power: int) -> Vector | None:
     """Return T^-power e_1; None if rounding has left T indefinite."""
+    if len(main) == 1:  # b is an eigenvector; LAPACK's tridiagonal solver, as SciPy calls it, refuses this size
+        return main ** -float(power) if main[0] > 0.0 else None
     T = np.vstack([main, np.append(off, 0.0)])
     y = np.eye(1, len(main))[0]
     try:

@@ -1,0 +1,636 @@
+"""Model files: the same bits come back, and nothing else does."""
+
+import contextlib
+import functools
+import hashlib
+import io
+import json
+import os
+import pickle
+import re
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import hypothesis.strategies as st
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+import skops.io
+from hypothesis import HealthCheck, given, settings
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer, make_column_selector
+from sklearn.datasets import make_moons
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
+from sklearn.svm import SVC
+
+from halfmoon import (
+    DataDependentKernel,
+    KernelKMeans,
+    LandmarkFeatures,
+    LapRLSClassifier,
+    LapRLSRegressor,
+    LapSVC,
+    load,
+    persistence,
+    save,
+)
+from halfmoon.exceptions import ModelFileError
+from halfmoon.graph import knn_graph
+from halfmoon.model_selection import KernelSearchCV
+from halfmoon.regularizers import (
+    AmplifiedResistance,
+    HeatRegularizer,
+    MatrixRegularizer,
+    PowerRegularizer,
+    SpectralRegularizer,
+)
+
+X, Y = make_moons(120, noise=0.1, random_state=0)
+FEW = np.where(np.arange(120) < 20, Y, -1)
+TARGETS = np.where(np.arange(120) < 20, X[:, 0], np.nan)
+NEW = X[::3] + 0.03
+W = knn_graph(X, n_neighbors=10)
+WORDS = [" ".join(np.random.default_rng(i).choice(["memory", "moon", "sun", "night", "day"], 9)) for i in range(120)]
+TABLE = pd.DataFrame({"a": X[:, 0], "b": np.where(X[:, 1] > 0.9, np.nan, X[:, 1]), "c": np.where(Y, "x", "y")})
+
+
+def kernel(*args, **parameters):
+    return DataDependentKernel(*args, **{"n_neighbors": 10, "n_landmarks": 25, "random_state": 0} | parameters)
+
+
+def table_steps():
+    numbers = make_pipeline(SimpleImputer(), StandardScaler())
+    names = make_column_selector(dtype_include=np.number)
+    return ColumnTransformer([("numbers", numbers, names), ("words", OneHotEncoder(), ["c"])], remainder="passthrough")
+
+
+KERNELS = {
+    f"{regularizer}, {extension}, {method}": lambda r=regularizer, e=extension, m=method: kernel(
+        regularizer=r, extension=e, method=m
+    ).fit(X)
+    for regularizer in ("power", "heat", "resistance")
+    for extension in ("graph", "kernel")
+    for method in ("efficient", "full", "budget")
+} | {
+    "given graph": lambda: kernel(graph=W).fit(X),
+    "networkx graph": lambda: kernel(graph=nx.from_scipy_sparse_array(W)).fit(X),
+    "lil graph": lambda: kernel(graph=sparse.lil_array(W)).fit(X),
+    "PowerRegularizer": lambda: kernel(regularizer=PowerRegularizer(W)).fit(X),
+    "HeatRegularizer": lambda: kernel(regularizer=HeatRegularizer(W, t=2.0)).fit(X),
+    "AmplifiedResistance": lambda: kernel(regularizer=AmplifiedResistance(W)).fit(X),
+    "MatrixRegularizer": lambda: kernel(regularizer=MatrixRegularizer(np.eye(120) + np.diag(np.arange(120.0)))).fit(X),
+    "matrix": lambda: kernel(regularizer=sparse.diags_array(1.0 + np.arange(120.0)).tocsr()).fit(X),
+    "Gaussian-process base": lambda: kernel(ConstantKernel(2.0) * RBF()).fit(X),
+    "polynomial base": lambda: kernel("poly", base_kernel_params={"degree": 2, "coef0": 1.0}).fit(X),
+    "cosine": lambda: kernel(metric="cosine").fit(X),
+    "copies": lambda: kernel(n_landmarks=40).fit(np.repeat(X[:60], 2, axis=0)),
+    "RandomState": lambda: kernel(random_state=np.random.RandomState(3)).fit(X),
+    "cg": lambda: kernel(solver="cg").fit(X),
+    "float32": lambda: kernel().fit(X.astype(np.float32)),
+}
+
+MODELS = {
+    "LapSVC": (lambda: LapSVC(kernel=kernel()).fit(X, FEW), "decision_function"),
+    "LapSVC, eq. 6": (lambda: LapSVC(kernel=kernel(extension="kernel")).fit(X, FEW), "decision_function"),
+    "LapSVC, budget": (lambda: LapSVC(kernel=kernel(method="budget")).fit(X, FEW), "decision_function"),
+    "LapSVC, probability": (lambda: LapSVC(kernel=kernel(), probability=True).fit(X, FEW), "predict_proba"),
+    "LapSVC, text": (lambda: LapSVC(kernel=kernel()).fit(X, np.array(["no", "yes", None])[FEW]), "predict"),
+    "LapSVC, priors": (lambda: LapSVC(kernel=kernel(), priors=[0.5, 0.5]).fit(X, FEW), "decision_function"),
+    "LapSVC, weights": (lambda: LapSVC(kernel=kernel(), class_weight={0: 1, 1: 2.5}).fit(X, FEW), "decision_function"),
+    "LapRLSClassifier": (lambda: LapRLSClassifier(kernel=kernel()).fit(X, FEW), "decision_function"),
+    "LapRLSRegressor": (lambda: LapRLSRegressor(kernel=kernel()).fit(X, TARGETS), "predict"),
+    "KernelKMeans": (lambda: KernelKMeans(2, kernel=kernel(), random_state=0).fit(X), "transform"),
+    "LandmarkFeatures": (lambda: LandmarkFeatures(kernel()).fit(X), "transform"),
+    "LandmarkFeatures, eq. 6": (lambda: LandmarkFeatures(kernel(extension="kernel")).fit(X), "transform"),
+    "KernelSearchCV": (
+        lambda: KernelSearchCV(
+            LapSVC(kernel=kernel()), {"kernel__eta": [0.1, 10.0], "kernel__power": [1, 2], "C": np.array([1.0, 10.0])}
+        ).fit(X, FEW),
+        "decision_function",
+    ),
+    "search of targets": (
+        lambda: KernelSearchCV(LapRLSRegressor(kernel=kernel()), {"kernel__eta": [0.1, 10.0]}).fit(X, TARGETS),
+        "predict",
+    ),
+    "pipeline": (lambda: make_pipeline(StandardScaler(), LapSVC(kernel=kernel())).fit(X, FEW), "decision_function"),
+    "features": (lambda: make_pipeline(LandmarkFeatures(kernel()), LogisticRegression()).fit(X, Y), "predict_proba"),
+    "SVC": (lambda: SVC(kernel=kernel().fit(X)).fit(X[:20], Y[:20]), "decision_function"),
+    "process": (
+        lambda: GaussianProcessRegressor(kernel().fit(X).as_gp_kernel() + WhiteKernel(0.1)).fit(X[:20], X[:20, 0]),
+        "predict",
+    ),
+}
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "model.halfmoon"
+
+
+def again(model, path):
+    save(model, path)
+    return load(path)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.filterwarnings("ignore::halfmoon.exceptions.DisconnectedGraphWarning")
+@pytest.mark.filterwarnings("ignore::halfmoon.exceptions.AccuracyWarning")
+def test_kernels_give_the_same_bits(name, path):
+    fitted = KERNELS[name]()
+    restored = again(fitted, path)
+    assert type(restored) is DataDependentKernel
+    assert np.array_equal(restored(NEW, X), fitted(NEW, X))
+    assert np.array_equal(restored.diag(NEW), fitted.diag(NEW))
+    values = fitted.interpolate(fitted.restriction_.smooth[0])
+    np.testing.assert_allclose(restored.interpolate(fitted.restriction_.smooth[0]), values)  # solved for again
+
+
+@functools.cache
+def fitted_model(name):
+    return MODELS[name][0]()
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_models_give_the_same_bits(name, path):
+    model, method = fitted_model(name), MODELS[name][1]
+    restored = again(model, path)
+    assert type(restored) is type(model)
+    assert np.array_equal(getattr(restored, method)(NEW), getattr(model, method)(NEW))
+
+
+def test_sparse_rows(path):
+    rows = sparse.csr_matrix(np.where(np.abs(X) > 0.2, X, 0.0))
+    model = LapRLSClassifier(kernel=kernel()).fit(rows, FEW)
+    restored = again(model, path)
+    assert np.array_equal(restored.decision_function(rows), model.decision_function(rows))
+    assert sum(len(content) for content in members(path).values()) < 200_000
+    assert restored._examples.X is restored.kernel_.points_  # one copy, in the file and in memory
+
+
+def test_tables_and_texts(path):
+    model = make_pipeline(table_steps(), LapSVC(kernel=kernel())).fit(TABLE, FEW)
+    assert np.array_equal(again(model, path).decision_function(TABLE), model.decision_function(TABLE))
+    model = make_pipeline(TfidfVectorizer(), LapRLSClassifier(kernel=kernel())).fit(WORDS, FEW)
+    assert np.array_equal(again(model, path).decision_function(WORDS), model.decision_function(WORDS))
+
+
+def test_memory_maps(tmp_path, path):
+    np.save(tmp_path / "X.npy", X)
+    fitted = kernel().fit(np.load(tmp_path / "X.npy", mmap_mode="r"))
+    assert np.array_equal(again(fitted, path)(NEW), fitted(NEW))
+
+
+def test_the_same_bits_in_another_process(tmp_path):
+    methods = {"kernel": "__call__"}
+    save(fitted := kernel().fit(X), tmp_path / "kernel")  # before its first call: what that needs must be there
+    np.save(tmp_path / "kernel.npy", fitted(NEW))
+    for number, (name, (_, method)) in enumerate(MODELS.items()):
+        save(fitted_model(name), tmp_path / str(number))
+        np.save(tmp_path / f"{number}.npy", getattr(fitted_model(name), method)(NEW))
+        methods[str(number)] = method
+    np.save(tmp_path / "new.npy", NEW)
+    code = (
+        "import sys, json, numpy as np, halfmoon\n"
+        "for name, method in json.loads(sys.argv[1]).items():\n"
+        "    values = getattr(halfmoon.load(name), method)(np.load('new.npy'))\n"
+        "    assert np.array_equal(values, np.load(name + '.npy')), (name, method)\n"
+    )
+    subprocess.run([sys.executable, "-c", code, json.dumps(methods)], cwd=tmp_path, check=True)
+
+
+def test_a_loaded_estimator_can_do_all_that_it_could(path):
+    model = LapRLSRegressor(kernel=kernel()).fit(X, TARGETS)
+    restored = again(model, path)
+    assert np.array_equal(restored.transduction_, model.transduction_)
+    np.testing.assert_allclose(restored.predict(NEW, return_std=True), model.predict(NEW, return_std=True))
+    np.testing.assert_allclose(restored.loo_residuals_, model.loo_residuals_)
+    assert str(restored.diagnose()) == str(model.diagnose())
+    np.testing.assert_allclose(restored.kernel_(NEW), model.kernel_(NEW))
+    other = np.where(np.arange(120) < 30, X[:, 1], np.nan)
+    np.testing.assert_allclose(restored.refit(other).predict(NEW), model.refit(other).predict(NEW))
+    restored = pickle.loads(pickle.dumps(restored))
+    np.testing.assert_allclose(clone(restored).fit(X, TARGETS).predict(NEW), model.refit(TARGETS).predict(NEW))
+
+
+def test_a_search_keeps_its_results_and_scorer(path):
+    search = KernelSearchCV(LapSVC(kernel=kernel()), {"kernel__eta": [0.1, 10.0]}, scoring="balanced_accuracy")
+    restored = again(search.fit(X, FEW), path)
+    assert restored.best_params_ == search.best_params_
+    assert restored.score(X, Y) == search.score(X, Y)
+    assert restored.cv_results_["param_kernel__eta"].tolist() == [0.1, 10.0]
+    plain = again(search.set_params(scoring=None).fit(X, FEW), path)
+    assert plain.score(X, Y) == plain.best_estimator_.score(X, Y)
+
+
+def test_the_example_of_the_docs(tmp_path, monkeypatch):
+    text = (Path(__file__).parents[1] / "docs" / "model-files.md").read_text()
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    exec(text.split("```python\n")[1].split("```")[0], names)
+    assert np.mean(names["labels"] == names["y"]) > 0.8
+
+
+def test_unfitted_models(path):
+    assert again(LapSVC(kernel=kernel(eta=3.0)), path).get_params()["kernel__eta"] == 3.0
+
+
+def test_no_caches_and_no_paths(path, tmp_path):
+    fitted = kernel(memory=str(tmp_path)).fit(X)
+    model = LapSVC(kernel=fitted).fit(X, FEW)
+    before = {name: id(value) for name, value in vars(model).items()}
+    model.kernel_(NEW)  # computes features, of size n x n_hat
+    restored = again(model, path)
+    assert restored.decision_.graph is restored.kernel_.extension_  # what was shared is shared
+    assert restored.kernel.memory is restored.kernel_.memory is None
+    assert str(tmp_path).encode() not in path.read_bytes()
+    assert model.kernel_.memory == str(tmp_path)
+    assert {name: id(value) for name, value in vars(model).items()} == before
+    assert not {"features", "search", "copies"} & vars(restored.kernel_.extension_).keys()
+    shapes = [np.load(io.BytesIO(array)).shape for name, array in members(path).items() if name.endswith(".npy")]
+    assert (120, 25) not in shapes
+    assert shapes.count((120, 2)) == 1  # X once
+
+
+FUNCTIONS = {
+    "LapSVC.kernel.base_kernel": lambda: LapSVC(kernel=kernel(lambda A, B: A @ B.T)),
+    "DataDependentKernel.weights": lambda: kernel(weights=np.exp),
+    "DataDependentKernel.metric": lambda: kernel(metric=lambda a, b: 1.0),
+    "DataDependentKernel.regularizer": lambda: kernel(regularizer=PowerRegularizer),
+    "DataDependentKernel.regularizer.r": lambda: kernel(regularizer=SpectralRegularizer(W, np.exp)),
+    "Pipeline.steps[0][1].func": lambda: make_pipeline(FunctionTransformer(np.log1p), LapSVC()),
+}
+
+
+class Stranger(LapSVC):
+    pass
+
+
+OTHERS = {
+    "Stranger": lambda: make_pipeline(StandardScaler(), Stranger()),
+    "tree._tree.Tree": lambda: make_pipeline(LandmarkFeatures(kernel()), RandomForestClassifier(2)).fit(X, Y),
+    "best_estimator_": lambda: GridSearchCV(SVC(kernel=kernel().fit(X)), {"C": [1.0, 2.0]}).fit(X, Y),
+    "True of type bool": lambda: LapSVC(class_weight={True: 1.0, False: 2.0}),
+}
+
+
+@pytest.mark.parametrize("place", FUNCTIONS)
+def test_functions_are_refused_when_saving(place, path):
+    with pytest.raises(ModelFileError, match=re.escape(f"{place} is the function or class ")):
+        save(FUNCTIONS[place](), path)
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_types_are_refused_when_saving(name, path):
+    with pytest.raises(ModelFileError, match=name):
+        save(OTHERS[name](), path)
+    assert os.listdir(path.parent) == []
+
+
+@pytest.mark.parametrize("step", ["fsync", "replace"])
+def test_a_failed_write_leaves_the_old_file(step, path, monkeypatch):
+    save(LapSVC(C=1.0), path)
+
+    def fail(*_):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(os, step, fail)
+    with pytest.raises(OSError, match="disk full"):
+        save(LapSVC(C=2.0), path)
+    assert load(path).C == 1.0
+    assert os.listdir(path.parent) == [path.name]
+
+
+def test_header(path):
+    save(LapSVC(), path)
+    line, payload = path.read_bytes().split(b"\n", 1)
+    header = json.loads(line)
+    assert (header["format"], header["version"], header["size"]) == ("halfmoon model", 1, len(payload))
+    assert header["sha256"] == hashlib.sha256(payload).hexdigest()
+    assert header["halfmoon"]
+
+
+BROKEN = {
+    "not a halfmoon model file": lambda content: b"",
+    "not a halfmoon model": lambda content: b"a,b\n1,2\n",
+    "not a halfmoon": lambda content: b"[" * 100_000,
+    "not a": lambda content: content.split(b"\n", 1)[1],
+    "format version 2, written by halfmoon 9.9": lambda content: content.replace(
+        b'"version": 1, "halfmoon": "0.1.0"', b'"version": 2, "halfmoon": "9.9"'
+    ),
+    "cut short: .* bytes": lambda content: content[:-1],
+    "damaged: its checksum": lambda content: content[:-1] + bytes([content[-1] ^ 1]),
+    "damaged": lambda content: content + b"x",
+}
+
+
+@pytest.mark.parametrize("message", BROKEN)
+def test_broken_files(message, path):
+    save(LapSVC(), path)
+    path.write_bytes(BROKEN[message](path.read_bytes()))
+    with pytest.raises(ModelFileError, match=message):
+        load(path)
+
+
+def test_missing_files_and_folders(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        load(tmp_path / "none")
+    with pytest.raises(FileNotFoundError):
+        save(LapSVC(), tmp_path / "none" / "model")
+
+
+def test_without_skops(path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "skops.io", None)
+    with pytest.raises(ImportError, match=r'pip install "halfmoon\[files\]"'):
+        save(LapSVC(), path)
+    with pytest.raises(ImportError, match="files"):
+        load(path)
+
+
+# Files made by hand. Their checksums are right: only what is in them can give them away.
+
+
+def members(path):
+    payload = path.read_bytes().split(b"\n", 1)[1]
+    with zipfile.ZipFile(io.BytesIO(payload)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def forge(path, contents, compression=zipfile.ZIP_STORED):
+    """Write a file with a valid header around these members, or around raw bytes."""
+    if isinstance(contents, dict):
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w", compression) as archive:
+            for name, content in contents.items():
+                archive.writestr(name, content)
+        contents = buffer.getvalue()
+    path.write_bytes(persistence._header(contents) + contents)
+
+
+EVENTS = []
+WATCHED = {"os.system", "os.exec", "subprocess.Popen", "pickle.find_class", "socket.connect", "shutil.rmtree"}
+WATCHING = [False]
+sys.addaudithook(lambda event, _: EVENTS.append(event) if WATCHING[0] and event in WATCHED else None)
+
+
+@pytest.fixture
+def watch():
+    """Whatever is executed on the way shows up here."""
+    EVENTS.clear()
+    WATCHING[0] = True
+    yield EVENTS
+    WATCHING[0] = False
+    assert EVENTS == []
+
+
+class Bomb:
+    def __reduce__(self):
+        return os.system, ("echo executed",)
+
+
+def json_node(value):
+    return {"__class__": "str", "__module__": "builtins", "__loader__": "JsonNode", "content": json.dumps(value)}
+
+
+def calling_node(module, name, loader, *arguments):
+    content = {
+        "__class__": "tuple",
+        "__module__": "builtins",
+        "__loader__": "TupleNode",
+        "content": [json_node(argument) | {"__id__": 10 + i} for i, argument in enumerate(arguments)],
+        "__id__": 1,
+    }
+    return {"__class__": name, "__module__": module, "__loader__": loader, "content": content, "__id__": 2}
+
+
+def schema_of(root):
+    return {"schema.json": json.dumps(root | {"protocol": skops.io._protocol.PROTOCOL, "_skops_version": "0"})}
+
+
+def unfolding():
+    """A hundred lists, each holding the one before twice: 2^100 nodes to whoever follows the numbers."""
+    node = {"__class__": "list", "__module__": "builtins", "__loader__": "ListNode", "content": [], "__id__": 1}
+    for number in range(2, 102):
+        reference = node | {"content": []}
+        node = node | {"content": [node, reference], "__id__": number}
+    return schema_of(node)
+
+
+MALICIOUS = {
+    "pickle": lambda: pickle.dumps(Bomb()),
+    "method of a module": lambda: schema_of(calling_node("os", "system", "ConstructorFromReduceNode", "echo executed")),
+    "class": lambda: schema_of(calling_node("subprocess", "Popen", "ConstructorFromReduceNode", ["echo", "executed"])),
+    "trusted name": lambda: schema_of(
+        calling_node("halfmoon.regularizers._matrix", "MatrixRegularizer", "ConstructorFromReduceNode", [[1.0]])
+    ),
+    "list that is a class": lambda: schema_of(
+        calling_node("subprocess", "Popen", "ListNode") | {"content": [json_node("echo") | {"__id__": 5}]}
+    ),
+    "function": lambda: schema_of(calling_node("os", "system", "FunctionNode")),
+    "object": lambda: schema_of(calling_node("subprocess", "Popen", "ObjectNode", "echo executed")),
+    "partial": lambda: skops.io.dumps(functools.partial(os.system, "echo executed")),
+    "unfolding": unfolding,
+    "cycle": lambda: schema_of(
+        {
+            "__class__": "list",
+            "__module__": "builtins",
+            "__loader__": "ListNode",
+            "__id__": 1,
+            "content": [
+                {"__class__": "list", "__module__": "builtins", "__loader__": "ListNode", "__id__": 1, "content": []}
+            ],
+        }
+    ),
+    "deep": lambda: {"schema.json": '{"a":' * 100_000 + "1" + "}" * 100_000},
+    "empty": lambda: {"schema.json": "{}"},
+    "no schema": lambda: {"other.json": "{}"},
+    "newer": lambda: {"schema.json": json.dumps(json_node(1) | {"__id__": 1, "protocol": 10**6})},
+}
+
+
+@pytest.mark.parametrize("name", MALICIOUS)
+def test_malicious_files(name, path, watch):
+    forge(path, MALICIOUS[name]())
+    with pytest.raises(ModelFileError, match="was refused"):
+        load(path)
+
+
+def test_refusals_name_the_type(path, watch):
+    forge(path, MALICIOUS["object"]())
+    with pytest.raises(ModelFileError, match=r"subprocess\.Popen"):
+        load(path)
+
+
+def test_pickles_within_arrays(path, watch):
+    save(kernel().fit(X), path)
+    content = members(path)
+    buffer = io.BytesIO()
+    np.save(buffer, np.array([Bomb()], dtype=object), allow_pickle=True)
+    forge(path, {name: buffer.getvalue() if name.endswith(".npy") else data for name, data in content.items()})
+    with pytest.raises(ModelFileError):
+        load(path)
+
+
+def test_packed_members(path):
+    save(LapSVC(), path)
+    forge(path, members(path), zipfile.ZIP_DEFLATED)
+    with pytest.raises(ModelFileError, match="packed"):
+        load(path)
+
+
+def test_graphs_with_false_indices(path):
+    """Compiled code trusts the indices of sparse matrices."""
+    save(kernel().fit(X), path)
+    content = members(path)
+    for name in [name for name in content if name.endswith(".npz")]:
+        broken = sparse.load_npz(io.BytesIO(content[name]))
+        broken.indices[0] = 10**6
+        buffer = io.BytesIO()
+        np.savez(
+            buffer, indices=broken.indices, indptr=broken.indptr, data=broken.data, shape=broken.shape,
+            format=b"csr", _is_array=True,
+        )  # fmt: skip
+        content[name] = buffer.getvalue()
+    forge(path, content)
+    with pytest.raises(ModelFileError, match="indices"):
+        load(path)
+
+
+def test_smuggled_paths_and_caches_are_dropped(path, tmp_path):
+    """Whatever a file says: no folder of pickles to read from, no foreign search."""
+    fitted = kernel().fit(X)
+    fitted.memory = "MEMORY"
+    vars(fitted.extension_)["search"] = "SEARCH"
+    forge(path, skops.io.dumps(make_pipeline(StandardScaler(), fitted, memory="MEMORY")))
+    restored = load(path)
+    assert restored.memory is restored.steps[1][1].memory is None
+    assert "search" not in vars(restored.steps[1][1].extension_)
+
+
+# Fuzzing.
+
+FUZZ = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    path = tmp_path_factory.mktemp("fuzz") / "model"
+    model = LapRLSClassifier(kernel=kernel(n_landmarks=8)).fit(X, FEW)
+    save(model, path)
+    return path.read_bytes(), model.decision_function(NEW)
+
+
+@st.composite
+def damage(draw):
+    """One to three cuts, insertions or changes, as functions of the bytes; places are shares of their length."""
+    edits = draw(
+        st.lists(
+            st.tuples(
+                st.sampled_from(["change", "cut", "insert", "end"]),
+                st.one_of(st.floats(0.0, 1.0), st.floats(0.0, 0.002)),  # the header is short: aim at it too
+                st.binary(min_size=1, max_size=8),
+            ),
+            min_size=1,
+            max_size=3,
+        )
+    )
+
+    def apply(content):
+        for kind, share, other in edits:
+            at = int(share * len(content))
+            rest = {"change": content[at + len(other) :], "cut": content[at + len(other) :], "insert": content[at:]}
+            middle = b"" if kind in ("cut", "end") else other
+            content = content[:at] + middle + rest.get(kind, b"")
+        return content
+
+    return apply
+
+
+@given(damage=damage())
+@FUZZ
+def test_damaged_files_are_recognised(damage, saved, path, watch):
+    content, values = saved
+    path.write_bytes(damage(content))
+    try:
+        model = load(path)
+    except ModelFileError:
+        return
+    assert np.array_equal(model.decision_function(NEW), values)  # what was hit does not matter
+
+
+@given(damage=damage())
+@FUZZ
+def test_damage_under_a_right_checksum(damage, saved, path, watch):
+    """Behind the checksum too: an error of ours or some model, nothing else."""
+    forge(path, damage(saved[0].split(b"\n", 1)[1]))
+    with contextlib.suppress(ModelFileError):
+        load(path)
+
+
+def nodes_of(value):
+    if isinstance(value, dict):
+        if "__loader__" in value:
+            yield value
+        for part in value.values():
+            yield from nodes_of(part)
+    elif isinstance(value, list):
+        for part in value:
+            yield from nodes_of(part)
+
+
+NAMES = [
+    ("os", "system"),
+    ("subprocess", "Popen"),
+    ("builtins", "eval"),
+    ("builtins", "exec"),
+    ("numpy", "load"),
+    ("joblib", "load"),
+    ("joblib.memory", "Memory"),
+    ("sklearn.utils._testing", "assert_run_python_script_without_output"),
+    ("halfmoon.persistence", "load"),
+    ("halfmoon.kernels", "DataDependentKernel"),
+    ("builtins", "list"),
+]
+VALID_LOADERS = sorted({loader for loader, _ in skops.io._audit.NODE_TYPE_MAPPING})
+
+
+@given(data=st.data())
+@FUZZ
+def test_rewritten_schemas(data, saved, path, watch):
+    """Nodes with other types, loaders, numbers and contents are refused or harmless."""
+    with zipfile.ZipFile(io.BytesIO(saved[0].split(b"\n", 1)[1])) as archive:
+        content = {name: archive.read(name) for name in archive.namelist()}
+    schema = json.loads(content["schema.json"])
+    nodes = list(nodes_of(schema))
+    for _ in range(data.draw(st.integers(1, 3))):
+        node = nodes[data.draw(st.integers(0, len(nodes) - 1))]
+        other = nodes[data.draw(st.integers(0, len(nodes) - 1))]
+        module, name = data.draw(st.sampled_from(NAMES))
+        change = data.draw(
+            st.sampled_from(
+                [
+                    {"__module__": module, "__class__": name},
+                    {"__loader__": data.draw(st.sampled_from(VALID_LOADERS))},
+                    {"__module__": module, "__class__": name, "__loader__": data.draw(st.sampled_from(VALID_LOADERS))},
+                    {"__id__": other["__id__"]},
+                    {"content": data.draw(st.sampled_from(["null", "[]", 3, None, []]))},
+                    {"file": data.draw(st.sampled_from(["schema.json", "../x", other.get("file", "")]))},
+                ]
+            )
+        )
+        node.update(change)
+    forge(path, content | {"schema.json": json.dumps(schema)})
+    with contextlib.suppress(ModelFileError):
+        load(path)
