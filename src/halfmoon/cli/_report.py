@@ -111,8 +111,6 @@ def reporting(quiet: bool, as_json: bool) -> Iterator[Report]:
         warnings.showwarning = lambda message, *where, **how: report.note(" ".join(str(message).split()))
         try:
             yield report
-        except typer.Exit:
-            raise
         except Exception as error:
             if os.environ.get("HALFMOON_TRACEBACK"):
                 raise
