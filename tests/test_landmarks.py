@@ -115,3 +115,10 @@ def test_unlabelled_marks(y):
 def test_bad_arguments(rng, arguments, message):
     with pytest.raises(ValueError, match=message):
         select_landmarks(rng.normal(size=(10, 2)), **arguments)
+
+
+@pytest.mark.parametrize("method", ["random", "kmeans++", "farthest"])
+def test_integers_are_points_like_others(rng, method):
+    X = rng.integers(0, 255, size=(40, 5)).astype(np.uint8)
+    whole = select_landmarks(X.astype(np.float32), 10, method=method, random_state=3)
+    np.testing.assert_array_equal(select_landmarks(X, 10, method=method, random_state=3), whole)

@@ -47,6 +47,7 @@ from halfmoon.semi_supervised._calibration import Calibration
 from halfmoon.semi_supervised._labels import Examples
 from halfmoon.semi_supervised._pieces import Decision, LabeledKernels
 from halfmoon.solvers import SolveOptions
+from halfmoon.tables import TableModel
 
 __all__ = ["TRUSTED", "audit", "for_file", "from_file"]
 
@@ -76,6 +77,7 @@ OWN = (
     Restriction,
     SolveOptions,
     SpectralRegularizer,  # its function is refused, at the place where it is
+    TableModel,
 )
 GP_KERNELS = tuple(
     kernel for kernel in vars(gp_kernels).values() if isinstance(kernel, type) and issubclass(kernel, gp_kernels.Kernel)

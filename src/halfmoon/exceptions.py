@@ -2,6 +2,7 @@
 
 __all__ = [
     "AccuracyWarning",
+    "DataFileError",
     "DataNotFoundError",
     "DisconnectedGraphWarning",
     "LandmarkWarning",
@@ -17,6 +18,10 @@ class NotDiagonallyDominantError(ValueError):
 
 class NotPositiveSemidefiniteError(ValueError):
     """A regulariser Q has a negative eigenvalue, so h' Q h is not a (semi-)norm."""
+
+
+class DataFileError(ValueError):
+    """A data file cannot be used; the message names the file and the row or column."""
 
 
 class DataNotFoundError(FileNotFoundError):

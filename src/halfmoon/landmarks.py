@@ -129,7 +129,8 @@ def _random(X: Any, size: int, labeled: Indices, label_share: float, rng: Any) -
 
 def _kmeans_plusplus(X: Any, size: int, labeled: Indices, label_share: float, rng: Any) -> Indices:
     """Seed as k-means++ does; where the points are fewer than the landmarks, fill up with copies."""
-    _, indices = kmeans_plusplus(X, size, random_state=rng)
+    points = X if X.dtype.kind == "f" else X.astype(np.float32)  # scikit-learn would compute in the integers' type
+    _, indices = kmeans_plusplus(points, size, random_state=rng)
     indices = np.unique(indices)  # with copies of a point a row can be drawn twice
     rest = np.setdiff1d(np.arange(X.shape[0]), indices)
     filled = rng.permutation(rest)[: size - len(indices)]

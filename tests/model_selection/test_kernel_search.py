@@ -99,6 +99,16 @@ def test_regression_search(rng):
     assert scored.fit(X, y).best_score_ <= 0.0
 
 
+def test_whole_numbers_are_targets_not_classes(rng):
+    """40 different whole numbers, -1 among them: five folds of eight."""
+    X = rng.normal(size=(60, 2))
+    y = np.where(np.arange(60) < 40, rng.permutation(60) - 1.0, np.nan)
+    y[0] = -1.0
+    search = KernelSearchCV(LapRLSRegressor(), {"alpha": [0.1, 1.0]}, scoring="neg_mean_squared_error").fit(X, y)
+    assert search.n_splits_ == 5
+    assert np.isfinite(search.best_score_)
+
+
 def test_default_kernel_and_scoring(moons):
     X, _, few = moons
     search = KernelSearchCV(LapSVC(), {"kernel__eta": [1.0, 10.0]}, scoring="balanced_accuracy").fit(X, few)

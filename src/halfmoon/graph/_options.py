@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from halfmoon._parallel import thread_count
+from halfmoon._progress import report
 from halfmoon._validation import check_real
 
 __all__ = ["SearchOptions", "SearchProgress"]
@@ -54,5 +55,6 @@ class SearchOptions:
 
     def tell(self, done: int, total: int, step: str) -> None:
         """Report progress to whoever listens."""
+        report("graph", done, total)
         if self.progress is not None:
             self.progress(done, total, step)

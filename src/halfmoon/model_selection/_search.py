@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from halfmoon._extensions import GraphExtension
+from halfmoon._progress import report
 from halfmoon._validation import check_integer
 from halfmoon.kernels import VARIABLE, DataDependentKernel
 from halfmoon.model_selection._split import LabeledKFold
@@ -142,6 +143,7 @@ class KernelSearchCV(MetaEstimatorMixin, BaseEstimator):
             for place, model, pieces in group.models():
                 number = numbers[place]
                 scores[number] = trials.scores(model, pieces)
+                report("tuning", len(scores), len(candidates))
                 if (float(scores[number].mean()), -number) > best:
                     best, winner = (float(scores[number].mean()), -number), (model, pieces, group.examples)
         self._record(candidates, np.array([scores[i] for i in range(len(candidates))]))
@@ -157,7 +159,8 @@ class KernelSearchCV(MetaEstimatorMixin, BaseEstimator):
     def _splits(self, examples: Examples) -> list[NDArray[np.intp]] | None:
         """Return the examples held out in each split; None for leave-one-out."""
         targets = examples.targets
-        labels = targets.astype(np.float64) if targets.dtype.kind == "f" else targets
+        # Numbers are not stratified: as labels, whole ones would be classes and -1 unlabelled.
+        labels = np.zeros(len(targets)) if targets.dtype.kind == "f" else targets
         if self.cv is None:
             counts = np.bincount(targets) if targets.dtype.kind in "iu" else np.array([len(targets)])
             if counts.min() < FEW:

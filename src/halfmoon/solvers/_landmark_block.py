@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from halfmoon._parallel import Team
+from halfmoon._progress import report
 from halfmoon.solvers._base import LandmarkBlock
 from halfmoon.solvers._certificate import error_norms, even_bound, largest, odd_bound
 from halfmoon.solvers._kernels.cg import energies
@@ -193,6 +194,7 @@ class TiledLandmarkBlocks:
                         worst, arrived = max(worst, float(result.energy.max())), arrived and result.reached
             with self._lock:
                 done += columns
+                report("solves", done, m)
                 if self.options.progress is not None:
                     self.options.progress(done, m, worst)
             return n_iter

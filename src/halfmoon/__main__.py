@@ -1,0 +1,5 @@
+"""``python -m halfmoon``: the command line."""
+
+from halfmoon.cli import main
+
+main()

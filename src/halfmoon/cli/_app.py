@@ -1,0 +1,40 @@
+"""The commands of ``halfmoon``, in the order of its help."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from halfmoon import __version__
+from halfmoon.cli import cluster, demo, diagnose, evaluate, fit, info, predict
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    help="Learn from a table with a few labels: kernels that know your unlabelled rows.",
+    epilog="halfmoon COMMAND --help shows the options of a command, with examples.",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"halfmoon {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Hold the options of ``halfmoon`` itself."""
+
+
+for module in (fit, predict, evaluate, diagnose, cluster, info, demo):
+    app.command(module.NAME, help=module.HELP, epilog=module.EXAMPLES)(module.command)

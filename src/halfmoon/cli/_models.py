@@ -1,0 +1,44 @@
+"""Read model files, and say what a fit was, for several commands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from halfmoon.exceptions import DataFileError
+
+if TYPE_CHECKING:
+    from halfmoon.tables import Table, TableModel
+
+__all__ = ["fit_line", "load_model", "need_target"]
+
+
+def load_model(path: Path) -> TableModel:
+    """Load a model that `fit` has written."""
+    from halfmoon import load
+    from halfmoon.tables import TableModel
+
+    if not path.is_file():
+        raise DataFileError(f"{path}: no such model file.")
+    model = load(path)
+    if not isinstance(model, TableModel):
+        raise DataFileError(f"{path}: holds a {type(model).__name__}, not a model of 'halfmoon fit'.")
+    return model
+
+
+def need_target(table: Table) -> None:
+    """Say which columns there are if none was named as the target."""
+    from halfmoon.tables import known_columns
+
+    if table.target is None:
+        names = known_columns("", list(getattr(table.X, "columns", ["y"])))
+        raise table.error(f"which column is the target? Name it with --target. {names}")
+
+
+def fit_line(facts: dict[str, Any]) -> str:
+    """Return what was fitted, in one phrase."""
+    labeled = f", {facts['labeled']:,} labelled" if facts["labeled"] else ""
+    return (
+        f"Fitted {facts['estimator']} to {facts['rows']:,} rows{labeled} "
+        f"({facts['landmarks']} landmarks, error bound {facts['error_bound']:.1e})"
+    )

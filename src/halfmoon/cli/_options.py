@@ -1,0 +1,79 @@
+"""Arguments and options that several commands share."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = [
+    "Categorical",
+    "Data",
+    "Ignore",
+    "Json",
+    "Landmarks",
+    "Model",
+    "Neighbors",
+    "Quiet",
+    "Seed",
+    "Standardize",
+    "Target",
+    "Task",
+    "Unlabeled",
+    "examples",
+]
+
+
+class Task(StrEnum):
+    """What to predict."""
+
+    classify = "classify"
+    regress = "regress"
+    cluster = "cluster"
+
+
+Data = Annotated[
+    Path,
+    typer.Argument(
+        metavar="DATA",
+        help="CSV, TSV, Parquet, Feather, NPZ or libsvm file, or a folder of images (subfolders are classes).",
+        show_default=False,
+    ),
+]
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A file written by fit.", show_default=False)]
+Target = Annotated[
+    str | None,
+    typer.Option("--target", "-t", metavar="COLUMN", help="Column of the target; empty cells are the unlabelled rows."),
+]
+Unlabeled = Annotated[
+    str | None, typer.Option(metavar="VALUE", help="Value that marks unlabelled rows, besides the empty cell.")
+]
+Ignore = Annotated[list[str] | None, typer.Option(metavar="COLUMN", help="Column to leave out; may be repeated.")]
+Categorical = Annotated[
+    list[str] | None,
+    typer.Option(metavar="COLUMN", help="Column of numbers that are names, to be one-hot encoded; may be repeated."),
+]
+Standardize = Annotated[
+    bool | None,
+    typer.Option(
+        "--standardize/--no-standardize",
+        help="Bring every number to mean 0 and deviation 1. The default is yes, but for images.",
+        show_default=False,
+    ),
+]
+Landmarks = Annotated[
+    int | None, typer.Option(metavar="N", min=1, help="Points at which functions are measured. 500 unless given.")
+]
+Neighbors = Annotated[
+    int | None, typer.Option(metavar="N", min=1, help="Neighbours in the graph; by default 5, for clusters 10.")
+]
+Seed = Annotated[int, typer.Option(metavar="N", min=0, help="Seed of everything that is drawn.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
+
+
+def examples(*lines: str) -> str:
+    """Return the examples of a command as the end of its help."""
+    return "[bold]Examples[/bold]\n\n" + "\n\n".join(line.replace("[", "\\[") for line in lines)

@@ -1,0 +1,122 @@
+"""What a command says: notes and progress on stderr, the result on stdout, errors as one line and an exit code."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+__all__ = ["Report", "reporting"]
+
+FAILED, BAD_INPUT = 1, 2  # exit codes: something broke; the user can mend it
+
+
+class Report:
+    """One command's voice.
+
+    Parameters
+    ----------
+    quiet : bool
+        Say nothing but errors.
+    as_json : bool
+        Say everything in one JSON object at the end.
+    """
+
+    def __init__(self, quiet: bool, as_json: bool) -> None:
+        self.quiet, self.as_json = quiet, as_json
+        self.notes: list[str] = []
+        self._out = Console(highlight=False, markup=False, soft_wrap=True)
+        self._err = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
+        self._start = time.perf_counter()
+
+    def note(self, text: str) -> None:
+        """Tell something that the user did not ask for but should know, once."""
+        if text in self.notes:
+            return
+        self.notes.append(text)
+        if not self.quiet and not self.as_json:
+            self._err.print(f"note: {text}", style="dim")
+
+    def show(self, text: str) -> None:
+        """Print a part of the result that people read."""
+        if not self.quiet and not self.as_json:
+            self._out.print(text)
+
+    @contextmanager
+    def working(self, stage: str) -> Iterator[None]:
+        """Show what is going on: a line for the work itself, and one for each part that reports progress."""
+        from halfmoon._progress import listening
+
+        columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+        hidden = self.quiet or self.as_json or not self._err.is_terminal
+        with Progress(*columns, TimeRemainingColumn(), console=self._err, transient=True, disable=hidden) as progress:
+            progress.add_task(stage, total=None)
+            with listening(_Bars(progress)):
+                yield
+
+    def finish(self, done: str, where: str | None = None, **facts: Any) -> None:
+        """Print the last line: what was done, in which time, and where the result is."""
+        seconds = time.perf_counter() - self._start
+        if self.as_json:
+            result = facts | {"seconds": round(seconds, 3), "out": where, "notes": self.notes}
+            print(json.dumps({name: value for name, value in result.items() if value is not None}))
+        elif not self.quiet:
+            self._out.print(f"{done} in {seconds:.1f} s{'' if where is None else f': {where}'}", style="bold")
+
+    def fail(self, error: Exception, code: int) -> typer.Exit:
+        """Print the error as one line; return what ends the command."""
+        text = " ".join(str(error).split()) or type(error).__name__
+        if code == FAILED:
+            text = f"{type(error).__name__}: {text} (HALFMOON_TRACEBACK=1 shows where)"
+        if self.as_json:
+            print(json.dumps({"error": text, "exit_code": code}))
+        else:
+            self._err.print(f"halfmoon: {text}", style="red")
+        return typer.Exit(code)
+
+
+class _Bars:
+    """A progress bar for each stage that reports."""
+
+    def __init__(self, progress: Progress) -> None:
+        self.progress = progress
+        self.tasks: dict[str, TaskID] = {}
+        self.done: dict[str, int] = {}
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        if stage not in self.tasks:
+            self.tasks[stage] = self.progress.add_task(stage, total=total)
+        elif done < self.done[stage]:  # the stage has begun anew
+            self.progress.reset(self.tasks[stage])
+        self.done[stage] = done
+        self.progress.update(self.tasks[stage], completed=done, total=total)
+
+
+@contextmanager
+def reporting(quiet: bool, as_json: bool) -> Iterator[Report]:
+    """Run a command: warnings become notes, errors one line and an exit code."""
+    report = Report(quiet, as_json)
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        for category in (DeprecationWarning, PendingDeprecationWarning, FutureWarning, ResourceWarning):
+            warnings.simplefilter("ignore", category)  # for programmers
+        warnings.showwarning = lambda message, *where, **how: report.note(" ".join(str(message).split()))
+        try:
+            yield report
+        except Exception as error:
+            if os.environ.get("HALFMOON_TRACEBACK"):
+                raise
+            raise report.fail(error, _exit_code(error)) from None
+
+
+def _exit_code(error: Exception) -> int:
+    """Return 2 for what the library says about data and options: its ValueErrors tell values and the next step."""
+    return BAD_INPUT if isinstance(error, ValueError) else FAILED

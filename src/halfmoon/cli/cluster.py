@@ -1,0 +1,64 @@
+"""``halfmoon cluster``: the cluster of every row of a data file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from halfmoon.cli import _options as o
+from halfmoon.cli._models import fit_line
+from halfmoon.cli._report import reporting
+
+NAME = "cluster"
+HELP = "Cluster the rows of a data file and write the cluster of each."
+EXAMPLES = o.examples(
+    "halfmoon cluster customers.csv -k 4",
+    "halfmoon cluster flowers.csv -k 3 --ignore species --out clusters.parquet",
+)
+
+
+def command(
+    data: o.Data,
+    clusters: Annotated[int, typer.Option("-k", "--clusters", metavar="K", min=1, help="Number of clusters.")],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE", help="Where to write; DATA.clusters.csv unless given."),
+    ] = None,
+    landmarks: o.Landmarks = None,
+    neighbors: o.Neighbors = None,
+    ignore: o.Ignore = None,
+    categorical: o.Categorical = None,
+    standardize: o.Standardize = None,
+    seed: o.Seed = 0,
+    quiet: o.Quiet = False,
+    as_json: o.Json = False,
+) -> None:
+    """Write the cluster of every row."""
+    with reporting(quiet, as_json) as report:
+        with report.working("reading"):
+            import numpy as np
+
+            from halfmoon.tables import OUT_SUFFIXES, Recipe, check_writable, fit_table, read_table, write_columns
+
+            place = Path(f"{data.resolve().stem}.clusters.csv") if out is None else out
+            check_writable(place, OUT_SUFFIXES)
+            table = read_table(data, ignore=ignore or ())
+        recipe = Recipe(
+            task="cluster",
+            n_clusters=clusters,
+            n_landmarks=landmarks,
+            n_neighbors=neighbors,
+            standardize=standardize,
+            categorical=tuple(categorical or ()),
+            seed=seed,
+        )
+        with report.working("clustering"):
+            model = fit_table(table, recipe, report.note)
+        labels = model.estimator.labels_
+        names = {"image": np.array(table.rows)} if table.unit == "image" else {}
+        write_columns(names | {"cluster": labels}, place)
+        sizes = np.bincount(labels, minlength=clusters).tolist()
+        report.show("rows in each cluster: " + ", ".join(f"{size:,}" for size in sizes))
+        report.finish(fit_line(model.facts), str(place), sizes=sizes, **model.facts)

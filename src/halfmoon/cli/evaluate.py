@@ -1,0 +1,82 @@
+"""``halfmoon evaluate``: how good a saved model is on labelled rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from halfmoon.cli import _options as o
+from halfmoon.cli._models import load_model, need_target
+from halfmoon.cli._report import reporting
+
+if TYPE_CHECKING:
+    from halfmoon.tables import Table, TableModel
+
+NAME = "evaluate"
+HELP = "Compare the predictions of a saved model with the labels of a data file."
+EXAMPLES = o.examples(
+    "halfmoon evaluate flowers.hm test.csv --target species",
+    "halfmoon evaluate flowers.hm test.csv --json",
+)
+
+
+def command(
+    model: o.Model,
+    data: o.Data,
+    target: o.Target = None,
+    unlabeled: o.Unlabeled = None,
+    quiet: o.Quiet = False,
+    as_json: o.Json = False,
+) -> None:
+    """Print the scores of a model; without --target the column that it was fitted with is taken."""
+    with reporting(quiet, as_json) as report:
+        with report.working("reading"):
+            fitted = load_model(model)
+            table = fitted.read(data, target or fitted.target)
+            need_target(table)
+        with report.working("predicting"):
+            labeled, scores = _scores(fitted, table, unlabeled)
+        width = max(map(len, scores))
+        for name, value in scores.items():
+            report.show(f"{name:<{width}}  {value:.4f}")
+        report.finish(
+            f"Evaluated {fitted.facts['estimator']} on {labeled:,} labelled rows of {table.X.shape[0]:,} "
+            f"(error bound {fitted.facts['error_bound']:.1e})",
+            rows=int(table.X.shape[0]),
+            labeled=labeled,
+            error_bound=fitted.facts["error_bound"],
+            scores=scores,
+        )
+
+
+def _scores(model: TableModel, table: Table, unlabeled: str | None) -> tuple[int, dict[str, Any]]:
+    """Return the number of labelled rows and the scores on them."""
+    from sklearn import metrics
+
+    from halfmoon.tables import class_names, labeled_rows, regression_values
+
+    labeled = labeled_rows(table, unlabeled)
+    predicted = model.predict(table)[labeled]
+    if model.task == "regress":
+        truth = regression_values(table, labeled)[labeled]
+        scores = {
+            "R^2": metrics.r2_score(truth, predicted) if len(truth) > 1 else float("nan"),
+            "mean absolute error": metrics.mean_absolute_error(truth, predicted),
+            "root mean square error": metrics.root_mean_squared_error(truth, predicted),
+        }
+    elif model.task == "cluster":
+        assert table.target is not None
+        truth = class_names(table.target[labeled])
+        scores = {
+            "adjusted Rand index": metrics.adjusted_rand_score(truth, predicted),
+            "mutual information": metrics.normalized_mutual_info_score(truth, predicted),
+        }
+    else:
+        assert table.target is not None
+        # Texts on both sides: a class that the model does not know may turn numbers into texts.
+        truth, guesses = class_names(table.target[labeled]).astype(str), predicted.astype(str)
+        recalls = {name: float((guesses[truth == name] == name).mean()) for name in sorted(set(truth))}
+        scores = {
+            "accuracy": metrics.accuracy_score(truth, guesses),
+            "balanced accuracy": sum(recalls.values()) / len(recalls),
+        } | {f"recall of {name}": recall for name, recall in recalls.items()}
+    return int(labeled.sum()), {name: float(value) for name, value in scores.items()}

@@ -1,0 +1,79 @@
+"""``halfmoon fit``: a model from a data file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from halfmoon.cli import _options as o
+from halfmoon.cli._models import fit_line, need_target
+from halfmoon.cli._report import reporting
+
+NAME = "fit"
+HELP = "Fit a model to a data file with a few labels and save it."
+EXAMPLES = o.examples(
+    "halfmoon fit flowers.csv --target species --out flowers.hm",
+    "halfmoon fit houses.parquet --target price --task regress --tune --out houses.hm",
+    "halfmoon fit photos/ --landmarks 1000 --out photos.hm",
+    "halfmoon fit customers.csv --ignore id --task cluster -k 4 --out segments.hm",
+)
+
+
+def command(
+    data: o.Data,
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="MODEL", help="Where to save.", show_default=False)],
+    target: o.Target = None,
+    task: Annotated[
+        o.Task | None, typer.Option(help="What to do; by default classify or regress, as the target suggests.")
+    ] = None,
+    clusters: Annotated[int | None, typer.Option("-k", "--clusters", min=1, help="Clusters, for cluster.")] = None,
+    landmarks: o.Landmarks = None,
+    neighbors: o.Neighbors = None,
+    tune: Annotated[bool, typer.Option("--tune", help="Choose parameters by cross-validation on the labels.")] = False,
+    unlabeled: o.Unlabeled = None,
+    ignore: o.Ignore = None,
+    categorical: o.Categorical = None,
+    standardize: o.Standardize = None,
+    seed: o.Seed = 0,
+    quiet: o.Quiet = False,
+    as_json: o.Json = False,
+) -> None:
+    """Fit a model and save it."""
+    with reporting(quiet, as_json) as report:
+        with report.working("reading"):
+            from halfmoon import save
+            from halfmoon.tables import Recipe, check_writable, fit_table, read_table
+
+            _check_task(task, clusters, tune)
+            check_writable(out)
+            table = read_table(data, target=target, ignore=ignore or ())
+        if task != o.Task.cluster:
+            need_target(table)
+        recipe = Recipe(
+            task=None if task is None else task.value,
+            n_clusters=clusters,
+            n_landmarks=landmarks,
+            n_neighbors=neighbors,
+            tune=tune,
+            standardize=standardize,
+            categorical=tuple(categorical or ()),
+            unlabeled=unlabeled,
+            seed=seed,
+        )
+        with report.working("tuning" if tune else "fitting"):
+            model = fit_table(table, recipe, report.note)
+        with report.working("saving"):
+            save(model, out)
+        report.finish(fit_line(model.facts), str(out), task=model.task, **model.facts)
+
+
+def _check_task(task: o.Task | None, clusters: int | None, tune: bool) -> None:
+    """Refuse options that do not go together."""
+    if task == o.Task.cluster and clusters is None:
+        raise ValueError("--task cluster needs the number of clusters, -k K.")
+    if task != o.Task.cluster and clusters is not None:
+        raise ValueError("-k is the number of clusters: it needs --task cluster.")
+    if task == o.Task.cluster and tune:
+        raise ValueError("--tune needs labels: it does not go with --task cluster.")

@@ -1,0 +1,76 @@
+"""``halfmoon predict``: predictions of a saved model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from halfmoon.cli import _options as o
+from halfmoon.cli._models import load_model
+from halfmoon.cli._report import reporting
+
+if TYPE_CHECKING:
+    from halfmoon.tables import Table, TableModel
+
+NAME = "predict"
+HELP = "Predict every row of a data file with a saved model."
+EXAMPLES = o.examples(
+    "halfmoon predict flowers.hm new.csv --out predicted.csv",
+    "halfmoon predict flowers.hm new.csv --proba --out predicted.parquet",
+)
+
+
+def command(
+    model: o.Model,
+    data: o.Data,
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="CSV, TSV, Parquet, Feather or NPZ file to write.", show_default=False
+        ),
+    ],
+    proba: Annotated[
+        bool, typer.Option("--proba", help="Add the probability of every class; for numbers, their deviation.")
+    ] = False,
+    quiet: o.Quiet = False,
+    as_json: o.Json = False,
+) -> None:
+    """Write the predictions for every row."""
+    with reporting(quiet, as_json) as report:
+        with report.working("reading"):
+            from halfmoon.tables import OUT_SUFFIXES, check_writable, write_columns
+
+            check_writable(out, OUT_SUFFIXES)
+            fitted = load_model(model)
+            if proba and fitted.task == "cluster":
+                raise ValueError(f"{model}: clusters have no probabilities. Leave --proba out.")
+            table = fitted.read(data)
+        with report.working("predicting"):
+            columns = _predictions(fitted, table, proba)
+        write_columns(columns, out)
+        rows = int(table.X.shape[0])
+        bound = fitted.facts["error_bound"]
+        report.finish(
+            f"Predicted {rows:,} rows with {fitted.facts['estimator']} (error bound {bound:.1e})",
+            str(out),
+            rows=rows,
+            columns=list(columns),
+            error_bound=bound,
+        )
+
+
+def _predictions(model: TableModel, table: Table, proba: bool) -> dict[str, Any]:
+    """Return the columns to write."""
+    import numpy as np
+
+    columns: dict[str, Any] = {"image": np.array(table.rows)} if table.unit == "image" else {}
+    columns["cluster" if model.task == "cluster" else "prediction"] = model.predict(table)
+    if proba and model.task == "regress":
+        columns["deviation"] = model.predict_deviation(table)
+    elif proba:
+        assert model.classes is not None
+        probabilities = model.predict_proba(table)
+        columns |= {f"p({name})": probabilities[:, i] for i, name in enumerate(model.classes)}
+    return columns

@@ -1,0 +1,23 @@
+"""Data files: read them, prepare their columns, fit a model that keeps both, write predictions."""
+
+from halfmoon.tables._fit import Recipe, fit_table
+from halfmoon.tables._model import TableModel
+from halfmoon.tables._read import read_table
+from halfmoon.tables._table import Table, known_columns
+from halfmoon.tables._targets import class_names, labeled_rows, regression_values
+from halfmoon.tables._write import OUT_SUFFIXES, check_writable, write_columns
+
+__all__ = [
+    "OUT_SUFFIXES",
+    "Recipe",
+    "Table",
+    "TableModel",
+    "check_writable",
+    "class_names",
+    "fit_table",
+    "known_columns",
+    "labeled_rows",
+    "read_table",
+    "regression_values",
+    "write_columns",
+]

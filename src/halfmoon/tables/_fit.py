@@ -1,0 +1,165 @@
+"""Fit a model to a table: prepare its columns, build the estimator of the task, remember names and facts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from sklearn.pipeline import Pipeline
+
+from halfmoon.cluster import KernelKMeans
+from halfmoon.kernels import DataDependentKernel
+from halfmoon.model_selection import KernelSearchCV
+from halfmoon.semi_supervised import LapRLSRegressor, LapSVC
+from halfmoon.tables._model import TableModel
+from halfmoon.tables._prepare import plan_preparation, typed_features
+from halfmoon.tables._table import Table
+from halfmoon.tables._targets import class_codes, guess_task, labeled_rows, regression_values
+
+__all__ = ["Recipe", "fit_table"]
+
+Tell = Callable[[str], Any]
+NEIGHBORS = (5, 10, 20)  # that tuning tries
+GRID: dict[str, list[Any]] = {
+    "kernel__ridge": [1e-4, 1e-2],
+    "kernel__power": [1, 2, 3],
+    "kernel__eta": [0.1, 1.0, 10.0],
+}
+# Without labels nothing weighs graph and base kernel: the graph decides (docs/command-line.md has the figures).
+CLUSTERING: dict[str, Any] = {"n_neighbors": 10, "power": 1, "eta": 1e6, "graph_params": {"connect": True}}
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How to fit a table.
+
+    Attributes
+    ----------
+    task : {"classify", "regress", "cluster"} or None
+        None lets the target decide.
+    n_clusters : int or None
+        Clusters, for "cluster".
+    n_landmarks, n_neighbors : int or None
+        Of the kernel; None takes its defaults.
+    tune : bool
+        Choose neighbours, ridge, power and eta by cross-validation on the labels.
+    standardize : bool or None
+        Bring numbers to mean 0 and deviation 1; None: yes, but for images, whose pixels share one unit.
+    categorical : tuple of str
+        Columns of numbers that are names of categories.
+    unlabeled : str or None
+        Mark of unlabelled rows besides the empty cell.
+    seed : int
+        Of landmarks, folds and centres.
+    """
+
+    task: str | None = None
+    n_clusters: int | None = None
+    n_landmarks: int | None = None
+    n_neighbors: int | None = None
+    tune: bool = False
+    standardize: bool | None = None
+    categorical: tuple[str, ...] = ()
+    unlabeled: str | None = None
+    seed: int = 0
+
+
+def fit_table(table: Table, recipe: Recipe, tell: Tell = lambda note: None) -> TableModel:
+    """Fit a model to a table.
+
+    Parameters
+    ----------
+    table : Table
+        The data, see `read_table`.
+    recipe : Recipe
+        What to fit.
+    tell : callable, default=None
+        Called with each message on what is done to the data.
+
+    Returns
+    -------
+    TableModel
+    """
+    problem = _read_problem(table, recipe, tell)
+    standardize = table.image_shape is None if recipe.standardize is None else recipe.standardize
+    plan = plan_preparation(table, standardize=standardize, categorical=recipe.categorical)
+    for note in (*table.notes, *plan.notes):
+        tell(note)
+    features = plan.transformer.fit_transform(typed_features(table, plan.columns))
+    estimator, tuning = _fit_estimator(features, problem, recipe)
+    return TableModel(
+        Pipeline([("prepare", plan.transformer), ("model", estimator)]),
+        problem.task,
+        _facts(estimator, table, problem) | tuning,
+        target=table.target_name,
+        columns=plan.columns,
+        classes=problem.classes,
+        image_shape=table.image_shape,
+    )
+
+
+@dataclass(frozen=True)
+class _Problem:
+    """The task, and the target as the estimator takes it."""
+
+    task: str
+    y: Any = None
+    classes: Any = None
+    n_labeled: int = 0
+
+
+def _read_problem(table: Table, recipe: Recipe, tell: Tell) -> _Problem:
+    if recipe.task == "cluster":
+        return _Problem("cluster")
+    assert table.target is not None
+    labeled = labeled_rows(table, recipe.unlabeled)
+    task, values = recipe.task, table.target[labeled]
+    if task is None:
+        task = guess_task(values)
+        if not isinstance(values[0], str):
+            tell(f"the task is to {task}, by the values of {table.target_name!r}; another one can be named")
+    if task == "regress":
+        return _Problem(task, regression_values(table, labeled), None, len(values))
+    classes, codes = class_codes(table, labeled)
+    if labeled.all() and -1 in classes.tolist():
+        tell("-1 is taken as a class, and every row is labelled; if it marks unlabelled rows, say so (unlabeled)")
+    return _Problem(task, codes, classes, len(values))
+
+
+def _fit_estimator(X: Any, problem: _Problem, recipe: Recipe) -> tuple[Any, dict[str, Any]]:
+    """Return the fitted estimator of the task, and what tuning found."""
+    rules = CLUSTERING if problem.task == "cluster" else {}
+    kernel = DataDependentKernel(n_landmarks=recipe.n_landmarks, random_state=recipe.seed, **rules)
+    if recipe.n_neighbors is not None:
+        kernel.set_params(n_neighbors=recipe.n_neighbors)
+    if problem.task == "cluster":
+        assert recipe.n_clusters is not None
+        return KernelKMeans(recipe.n_clusters, kernel=kernel, random_state=recipe.seed).fit(X), {}
+    estimator = LapRLSRegressor(kernel=kernel) if problem.task == "regress" else LapSVC(kernel=kernel, probability=True)
+    if not recipe.tune:
+        return estimator.fit(X, problem.y), {}
+    tried = NEIGHBORS if recipe.n_neighbors is None else (recipe.n_neighbors,)
+    fitting = [k for k in tried if k < X.shape[0]] or [X.shape[0] - 1]
+    search = KernelSearchCV(estimator, GRID | {"kernel__n_neighbors": fitting}, random_state=recipe.seed)
+    search.fit(X, problem.y)
+    best = {name.removeprefix("kernel__"): value for name, value in search.best_params_.items()}
+    return search.best_estimator_, {
+        "tuned": best,
+        "candidates": len(search.cv_results_["params"]),
+        "held_out_score": float(search.best_score_),
+    }
+
+
+def _facts(estimator: Any, table: Table, problem: _Problem) -> dict[str, Any]:
+    kernel = estimator.kernel_
+    return {
+        "data": table.path.name,
+        "estimator": type(estimator).__name__,
+        "rows": int(table.X.shape[0]),
+        "labeled": problem.n_labeled,
+        "features": int(estimator.n_features_in_),
+        "landmarks": len(kernel.landmark_indices_),
+        "components": int(kernel.restriction_.n_components),
+        "error_bound": float(kernel.restriction_.error_bound),
+    } | ({"kernel": str(estimator.choice_)} if hasattr(estimator, "choice_") else {})

@@ -1,0 +1,101 @@
+"""A model of a data file: the fitted pipeline together with the names of its columns and classes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.pipeline import Pipeline
+
+from halfmoon.tables._prepare import typed_features
+from halfmoon.tables._read import read_table
+from halfmoon.tables._table import Table
+
+__all__ = ["TableModel"]
+
+
+class TableModel(BaseEstimator):
+    """What `fit_table` returns and model files of the command line hold.
+
+    Parameters
+    ----------
+    pipeline : Pipeline
+        Preparation of the columns and estimator, fitted.
+    task : {"classify", "regress", "cluster"}
+        What it predicts.
+    facts : dict
+        Plain facts of the fit: rows, labelled rows, landmarks, error bound and so on.
+    target : str or None
+        Column of the target.
+    columns : dict of str to str, or None
+        Kind of every column of features, "number" or "text"; None if features have no names.
+    classes : ndarray or None
+        Names of the classes, in the order of probabilities.
+    image_shape : tuple of int or None
+        Height, width and channels that images are brought to.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from sklearn.datasets import load_iris
+    >>> from halfmoon.tables import Recipe, fit_table, read_table
+    >>> frame = load_iris(as_frame=True).frame
+    >>> frame.loc[frame.index % 10 > 0, "target"] = None
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "iris.csv"
+    ...     frame.to_csv(path, index=False)
+    ...     model = fit_table(read_table(path, target="target"), Recipe())
+    >>> model.predict(frame)[:3].tolist()
+    [0, 0, 0]
+    """
+
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        task: str,
+        facts: dict[str, Any],
+        *,
+        target: str | None = None,
+        columns: dict[str, str] | None = None,
+        classes: NDArray[Any] | None = None,
+        image_shape: tuple[int, int, int] | None = None,
+    ) -> None:
+        self.pipeline = pipeline
+        self.task = task
+        self.facts = facts
+        self.target = target
+        self.columns = columns
+        self.classes = classes
+        self.image_shape = image_shape
+
+    @property
+    def estimator(self) -> Any:
+        """The last step: a semi-supervised estimator, or k-means."""
+        return self.pipeline.steps[-1][1]
+
+    def read(self, path: str | Path, target: str | None = None) -> Table:
+        """Read a data file for this model."""
+        return read_table(path, target=target, image_shape=self.image_shape)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class, number or cluster of every row of a table, a data frame or an array."""
+        predicted = self.pipeline.predict(self._features(X))
+        return predicted if self.classes is None else self.classes[predicted]
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the probability of every class, one column a class."""
+        return self.pipeline.predict_proba(self._features(X))
+
+    def predict_deviation(self, X: Any) -> NDArray[np.float64]:
+        """Return the standard deviation of the predicted numbers."""
+        return self.pipeline.predict(self._features(X), return_std=True)[1]
+
+    def _features(self, X: Any) -> Any:
+        table = X if isinstance(X, Table) else Table(Path("data"), X)
+        return typed_features(table, self.columns, self.pipeline.n_features_in_)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True

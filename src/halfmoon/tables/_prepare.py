@@ -1,0 +1,207 @@
+"""From columns to features: text is one-hot encoded, missing values are filled in, numbers are standardised.
+
+All of it is a scikit-learn transformer that the model keeps, so that new data goes the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
+
+from halfmoon.tables._table import SHOWN, Table, known_columns
+
+__all__ = ["Preparation", "plan_preparation", "typed_features"]
+
+NUMBER, TEXT = "number", "text"
+MAX_CATEGORIES = 100  # of a column; rarer texts share one feature
+IDENTIFIER_SHARE, IDENTIFIER_ROWS = 0.9, 20  # so many different texts in at least so many rows name the rows
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """What is done to the columns of a table.
+
+    Attributes
+    ----------
+    columns : dict of str to str, or None
+        Kind of every column that is used, "number" or "text"; None for tables that do not name their columns.
+    transformer : transformer
+        Not fitted yet.
+    notes : list of str
+        What the reader should know.
+    """
+
+    columns: dict[str, str] | None
+    transformer: Any
+    notes: list[str] = field(default_factory=list)
+
+
+def plan_preparation(table: Table, *, standardize: bool, categorical: Collection[str] = ()) -> Preparation:
+    """Look at the columns and decide what is done to each."""
+    X = table.X
+    if sparse.issparse(X):
+        return Preparation(None, StandardScaler(with_mean=False) if standardize else FunctionTransformer())
+    if isinstance(X, np.ndarray):
+        empty = int(np.isnan(X).sum())
+        notes = [f"{empty} missing values are replaced by the median of their feature"] if empty else []
+        return Preparation(None, _numbers(standardize), notes)
+    for name in categorical:
+        if name not in X.columns:
+            raise table.error(f"there is no column {name!r}. {known_columns(name, list(X.columns))}")
+    kinds = {name: _kind(table, name, name in categorical) for name in X.columns}
+    columns = {name: kind for name, kind in kinds.items() if kind in (NUMBER, TEXT)}
+    if not columns:
+        raise table.error("there is no column of features besides the target.")
+    numbers, texts = ([name for name, kind in columns.items() if kind == wanted] for wanted in (NUMBER, TEXT))
+    parts = [("numbers", _numbers(standardize), numbers), ("texts", _texts(), texts)]
+    transformer = ColumnTransformer([part for part in parts if part[2]], sparse_threshold=0.0)
+    return Preparation(columns, transformer, [*_left_out(kinds), *_notes(X, numbers, texts)])
+
+
+def _numbers(standardize: bool) -> Any:
+    imputer = SimpleImputer(strategy="median", keep_empty_features=True)
+    return make_pipeline(imputer, StandardScaler()) if standardize else imputer
+
+
+def _texts() -> Any:
+    encoder = OneHotEncoder(
+        handle_unknown="infrequent_if_exist", max_categories=MAX_CATEGORIES, sparse_output=False, dtype=np.float64
+    )
+    return make_pipeline(SimpleImputer(strategy="constant", fill_value="(missing)"), encoder)
+
+
+def _kind(table: Table, name: str, categorical: bool) -> str:
+    """Return "number" or "text", or why the column is left out."""
+    import pandas as pd
+
+    column = table.X[name]
+    present = column[column.notna()]
+    if not len(present):
+        return "empty"
+    if categorical:
+        return TEXT
+    if _is_numeric(column):
+        return NUMBER
+    numbers = pd.to_numeric(present.astype(str), errors="coerce")
+    if numbers.notna().mean() > 0.5:
+        # Mostly numbers: a word among them is a slip, and as a text column it would be a silent one.
+        _numbers_of(table, name, advice="Mend it, empty the cell, or name the column as categorical.")
+        return NUMBER
+    different = present.astype(str).nunique()
+    if len(present) >= IDENTIFIER_ROWS and different > IDENTIFIER_SHARE * len(present):
+        return f"{different} different texts in {len(column)} rows"
+    return TEXT
+
+
+def _is_numeric(column: Any) -> bool:
+    import pandas as pd
+
+    kinds = (pd.api.types.is_numeric_dtype, pd.api.types.is_datetime64_any_dtype, pd.api.types.is_timedelta64_dtype)
+    return any(kind(column.dtype) for kind in kinds)
+
+
+def _left_out(kinds: dict[str, str]) -> list[str]:
+    return [
+        f"column {name!r} is left out: it is empty" if kind == "empty" else f"column {name!r} is left out: {kind}"
+        for name, kind in kinds.items()
+        if kind not in (NUMBER, TEXT)
+    ]
+
+
+def _notes(X: Any, numbers: list[str], texts: list[str]) -> list[str]:
+    """Tell what is encoded and what is filled in."""
+    notes = []
+    if texts:
+        notes.append(f"text is one-hot encoded: {_listed(texts)}")
+    empty = {name: int(X[name].isna().sum()) for name in (*numbers, *texts)}
+    holes = [name for name in numbers if empty[name]]
+    if holes:
+        total = sum(empty[name] for name in holes)
+        notes.append(f"{total} missing numbers are replaced by the median of their column: {_listed(holes)}")
+    holes = [name for name in texts if empty[name]]
+    if holes:
+        notes.append(f"missing texts are a category of their own: {_listed(holes)}")
+    return notes
+
+
+def _listed(names: list[str]) -> str:
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return ", ".join(names[:SHOWN]) + more
+
+
+def typed_features(table: Table, columns: dict[str, str] | None, n_features: int | None = None) -> Any:
+    """Return the features with the columns and types that a preparation expects.
+
+    Parameters
+    ----------
+    table : Table
+        New data, or the training data.
+    columns : dict of str to str, or None
+        Kind of each column, see `Preparation`.
+    n_features : int, default=None
+        How many features a table without names must have.
+    """
+    X = table.X
+    if columns is None:
+        return _checked_matrix(table, n_features)
+    if not hasattr(X, "columns"):
+        raise table.error(f"the model knows columns by name ({_listed(list(columns))}) and this file has no names.")
+    missing = [name for name in columns if name not in X.columns]
+    if missing:
+        raise table.error(f"the column {missing[0]!r} that the model was fitted with is missing.")
+    import pandas as pd
+
+    typed = {
+        name: _numbers_of(table, name, advice="Mend it or empty the cell.") if kind == NUMBER else _texts_of(X[name])
+        for name, kind in columns.items()
+    }
+    return pd.DataFrame(typed)
+
+
+def _texts_of(column: Any) -> Any:
+    return column.astype(object).map(str, na_action="ignore").where(column.notna(), np.nan)
+
+
+def _numbers_of(table: Table, name: str, *, advice: str) -> Any:
+    """Return a column as float64; an error names the row of a text or of an infinite value."""
+    import pandas as pd
+
+    column = table.X[name]
+    if pd.api.types.is_datetime64_any_dtype(column.dtype):
+        column = (column - pd.Timestamp(0, tz=column.dt.tz)).dt.total_seconds()
+    elif pd.api.types.is_timedelta64_dtype(column.dtype):
+        column = column.dt.total_seconds()
+    numbers = pd.to_numeric(column.astype(object), errors="coerce").astype(np.float64).to_numpy()
+    wrong = np.flatnonzero((np.isnan(numbers) & column.notna().to_numpy()) | np.isinf(numbers))
+    if len(wrong):
+        i, value = int(wrong[0]), column.iloc[wrong[0]]
+        shown = repr(value) if isinstance(value, str) else value
+        raise table.error(f"{table.row(i)}, column {name!r}: {shown} is not a finite number. {advice}")
+    return numbers
+
+
+def _checked_matrix(table: Table, n_features: int | None) -> Any:
+    """Return a matrix without infinite values and with the number of features that is wanted."""
+    X = table.X
+    if hasattr(X, "columns"):
+        raise table.error(f"the model knows {n_features} features without names and this file names its columns.")
+    if sparse.issparse(X):
+        wrong = np.flatnonzero(~np.isfinite(X.data))
+        rows = np.searchsorted(X.indptr, wrong, side="right") - 1
+        if n_features is not None and X.shape[1] < n_features:  # trailing features that are zero in every row
+            X = sparse.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], n_features))
+    else:
+        rows = np.flatnonzero(np.isinf(X).any(axis=1))
+    if len(rows):
+        raise table.error(f"{table.row(int(rows[0]))} holds a value that is not a finite number.")
+    if n_features is not None and X.shape[1] != n_features:
+        raise table.error(f"there are {X.shape[1]} features and the model was fitted with {n_features}.")
+    return X

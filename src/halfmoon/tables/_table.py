@@ -1,0 +1,78 @@
+"""What a data file holds, once it is read: features, target, and how its rows are called."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halfmoon.exceptions import DataFileError
+
+__all__ = ["SHOWN", "Table", "known_columns", "take_target"]
+
+SHOWN = 8  # names of columns that a message lists
+
+
+@dataclass(frozen=True)
+class Table:
+    """Features and target of a data file.
+
+    Attributes
+    ----------
+    path : Path
+        The file.
+    X : DataFrame, ndarray or csr_array
+        Features: named columns, or numbers only.
+    target : ndarray of object or None
+        Target of every row as it was read; None if none was asked for.
+    target_name : str or None
+        Its column.
+    unit : str
+        What a row is called in messages: "line", "row" or "image".
+    rows : sequence
+        Number of every row, or name of every image.
+    image_shape : tuple of int or None
+        Height, width and channels that images were brought to.
+    notes : list of str
+        What the reader should know.
+    """
+
+    path: Path
+    X: Any
+    target: NDArray[Any] | None = None
+    target_name: str | None = None
+    unit: str = "row"
+    rows: Sequence[Any] = ()
+    image_shape: tuple[int, int, int] | None = None
+    notes: list[str] = field(default_factory=list)
+
+    def row(self, i: int) -> str:
+        """Return how row i is called in messages."""
+        return f"{self.unit} {self.rows[i] if len(self.rows) else i + 1}"
+
+    def error(self, text: str) -> DataFileError:
+        """Return an error that names the file."""
+        return DataFileError(f"{self.path}: {text}")
+
+
+def take_target(path: Path, frame: Any, target: str | None) -> tuple[Any, NDArray[Any] | None]:
+    """Return the frame without the target column, and that column; say which columns there are if it is missing."""
+    if target is None:
+        return frame, None
+    if target not in frame.columns:
+        raise DataFileError(f"{path}: there is no column {target!r}. {known_columns(target, list(frame.columns))}")
+    return frame.drop(columns=target), np.asarray(frame[target].astype(object), dtype=object)
+
+
+def known_columns(wanted: str, names: list[str]) -> str:
+    """Return a sentence with the nearest of some names, or with the first ones."""
+    near = difflib.get_close_matches(wanted, names, n=1)
+    if near:
+        return f"Did you mean {near[0]!r}?"
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return f"It has {', '.join(repr(name) for name in names[:SHOWN])}{more}."

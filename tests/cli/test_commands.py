@@ -1,0 +1,149 @@
+"""Every command does what it says: results, notes, the last line, JSON and quiet."""
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import halfmoon as library
+
+LAST_LINE = r"error bound \d\.\de[-+]\d+\).* in \d+\.\d s"
+
+
+def test_fit_tells_what_it_did(files, halfmoon):
+    result = halfmoon("fit flowers.csv --target species --out told.hm")
+    assert result.exit_code == 0
+    assert re.search(rf"^Fitted LapSVC to 150 rows, 15 labelled \(149 landmarks, {LAST_LINE}: told.hm$", result.stdout)
+    assert result.stderr.splitlines() == [
+        "note: text is one-hot encoded: site",
+        "note: 1 missing numbers are replaced by the median of their column: sepal_length",
+    ]
+
+
+def test_predictions_are_those_of_the_model_in_python(files, halfmoon, flowers_model, flowers):
+    assert halfmoon("predict once.hm new.csv --proba --out out.csv").exit_code == 0
+    written = pd.read_csv("out.csv")
+    model = library.load(flowers_model)
+    assert list(written) == ["prediction", "p(setosa)", "p(versicolor)", "p(virginica)"]
+    assert written["prediction"].tolist() == model.predict(flowers).tolist()
+    np.testing.assert_allclose(written.iloc[:, 1:].to_numpy().sum(axis=1), 1.0)
+    assert (written["prediction"] == flowers["species"]).mean() > 0.8
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "parquet", "feather", "npz"])
+def test_every_format_of_predictions(files, halfmoon, flowers_model, suffix):
+    result = halfmoon(f"predict once.hm new.csv --json --out out.{suffix}")
+    assert json.loads(result.stdout)["columns"] == ["prediction"]
+    readers = {"csv": pd.read_csv, "tsv": lambda path: pd.read_csv(path, sep="\t"), "parquet": pd.read_parquet,
+               "feather": pd.read_feather, "npz": np.load}  # fmt: skip
+    assert set(readers[suffix](f"out.{suffix}")["prediction"]) == {"setosa", "versicolor", "virginica"}
+    assert not [path for path in files.iterdir() if path.name.endswith(".tmp")]
+
+
+def test_evaluate(files, halfmoon, flowers_model):
+    facts = json.loads(halfmoon("evaluate once.hm test.csv --json").stdout)
+    assert facts["labeled"] == 150
+    recalls = [value for name, value in facts["scores"].items() if name.startswith("recall")]
+    assert facts["scores"]["accuracy"] == pytest.approx(np.mean(recalls))  # 50 of each
+    text = halfmoon("evaluate once.hm flowers.csv").stdout
+    assert "recall of setosa" in text
+    assert re.search(rf"Evaluated LapSVC on 15 labelled rows of 150 \({LAST_LINE}", text)
+
+
+def test_regression(files, halfmoon):
+    result = halfmoon("fit houses.parquet --target price --out h.hm --json")
+    facts = json.loads(result.stdout)
+    assert (facts["task"], facts["estimator"], facts["labeled"]) == ("regress", "LapRLSRegressor", 40)
+    assert "regress, by the values of 'price'" in facts["notes"][0]
+    halfmoon("predict h.hm houses.parquet --proba --out h.parquet")
+    assert (pd.read_parquet("h.parquet")["deviation"] >= 0).all()
+    scores = json.loads(halfmoon("evaluate h.hm houses.parquet --json").stdout)["scores"]
+    assert scores["R^2"] > 0.2
+    assert scores["mean absolute error"] <= scores["root mean square error"]
+
+
+def test_tuning(files, halfmoon):
+    facts = json.loads(halfmoon("fit flowers.csv --target species --neighbors 8 --tune --out t.hm --json").stdout)
+    assert facts["candidates"] == 18
+    assert facts["tuned"]["n_neighbors"] == 8
+    assert 0.5 < facts["held_out_score"] <= 1.0
+
+
+def test_clusters(files, halfmoon):
+    text = halfmoon("cluster moons.npz -k 2").stdout
+    assert re.search(rf"Fitted KernelKMeans to 100 rows \(100 landmarks, {LAST_LINE}: moons.clusters.csv", text)
+    truth = np.load("moons.npz")["truth"]
+    assert abs((pd.read_csv("moons.clusters.csv")["cluster"] == truth).mean() - 0.5) > 0.4  # up to names
+    assert halfmoon("fit moons.npz --task cluster -k 2 --out k.hm").exit_code == 0
+    scores = json.loads(halfmoon("evaluate k.hm moons.npz --target truth --json").stdout)["scores"]
+    assert scores["adjusted Rand index"] > 0.5
+
+
+def test_images(files, halfmoon):
+    facts = json.loads(halfmoon("fit photos --out p.hm --json").stdout)
+    assert (facts["rows"], facts["labeled"], facts["features"]) == (80, 16, 64)
+    assert "images are brought to 8 x 8 pixels, grey" in facts["notes"]
+    assert halfmoon("predict p.hm photos --out p.csv").exit_code == 0
+    written = pd.read_csv("p.csv")
+    assert written["image"].str.endswith(".png").all()
+    assert json.loads(halfmoon("info p.hm --json").stdout)["image_shape"] == [8, 8, 1]
+    scores = json.loads(halfmoon("evaluate p.hm photos --json").stdout)["scores"]
+    assert scores["accuracy"] > 0.9
+
+
+def test_sparse_rows_and_marks(files, halfmoon):
+    """The same moons from NPZ with -1 for unlabelled, and from libsvm with nan."""
+    dense = json.loads(halfmoon("fit moons.npz --target y --unlabeled -1 --no-standardize --out a.hm --json").stdout)
+    thin = json.loads(halfmoon("fit moons.libsvm --no-standardize --out b.hm --json").stdout)
+    assert dense["labeled"] == thin["labeled"] == 12
+    halfmoon("predict a.hm moons.npz --out a.npz")
+    halfmoon("predict b.hm moons.libsvm --out b.npz")
+    assert np.array_equal(np.load("a.npz")["prediction"], np.load("b.npz")["prediction"])
+
+
+def test_minus_one_is_a_class_unless_it_is_said_otherwise(halfmoon, table, tmp_path):
+    rows = "\n".join(f"{i % 2 + 0.01 * i},{i},{2 * (i % 2) - 1}" for i in range(20))
+    path = table(f"a,b,y\n{rows}\n")
+    result = halfmoon(f"fit {path} --target y --out {tmp_path / 'm.hm'}")
+    assert "-1 is taken as a class" in result.stderr
+    halfmoon(f"predict {tmp_path / 'm.hm'} {path} --out {tmp_path / 'p.csv'}")
+    assert set(pd.read_csv(tmp_path / "p.csv")["prediction"]) == {-1, 1}
+
+
+def test_diagnose(files, halfmoon):
+    text = halfmoon("diagnose flowers.csv --target species").stdout
+    assert text.startswith("halfmoon LapSVC: 149 distinct points")
+    assert "The unlabelled rows" in text
+    facts = json.loads(halfmoon("diagnose flowers.csv --target species --json").stdout)
+    assert sum(facts["component_sizes"]) == 149
+    assert facts["verdict"] in text
+
+
+def test_info(files, halfmoon, flowers_model):
+    text = halfmoon("info once.hm").stdout
+    assert re.search(r"classes +setosa, versicolor, virginica", text)
+    assert "site: text" in text
+
+
+def test_quiet_is_quiet(files, halfmoon, flowers_model):
+    for line in ("fit flowers.csv -t species -o q.hm", "predict once.hm new.csv -o q.csv", "info once.hm"):
+        result = halfmoon(f"{line} --quiet")
+        assert (result.exit_code, result.output) == (0, "")
+
+
+def test_warnings_of_the_library_are_notes(halfmoon, table, tmp_path):
+    """Two far clouds: the graph falls apart, and the library warns."""
+    rows = "\n".join(f"{10000 * (i % 2) + i},{i % 7},{'ab'[i % 2] if i < 6 else ''}" for i in range(40))
+    result = halfmoon(f"fit {table('x,y,c' + chr(10) + rows)} -t c -o {tmp_path / 'm.hm'} --neighbors 2")
+    assert result.exit_code == 0
+    assert all(line.startswith("note: ") for line in result.stderr.splitlines())
+    assert "components" in result.stderr
+
+
+def test_models_of_python_are_not_taken_for_models_of_tables(files, halfmoon):
+    library.save(library.LapSVC(), "bare.hm")
+    result = halfmoon("predict bare.hm moons.npz --out x.csv")
+    assert result.exit_code == 2
+    assert "holds a LapSVC" in result.stderr

@@ -1,0 +1,128 @@
+"""Bad input gets one line with the row or column and exit code 2; what breaks gets exit code 1."""
+
+import json
+
+import pytest
+
+from halfmoon import cli
+from halfmoon.cli import fit
+
+TABLES = {
+    "fit nothere.csv -t y": "nothere.csv: no such file or folder.",
+    "fit flowers.csv -t specie": "flowers.csv: there is no column 'specie'. Did you mean 'species'?",
+    "fit flowers.csv -t species --ignore colour": "there is no column 'colour'. It has 'sepal_length'",
+    "fit flowers.csv -t species --categorical colour": "there is no column 'colour'.",
+    "fit flowers.csv": "which column is the target? Name it with --target.",
+    "fit moons.npz -t z": "moons.npz: there is no array 'z'.",
+    "fit moons.npz": "which column is the target?",
+    "fit moons.npz -t y --ignore a": "does not name its columns",
+    "fit flowers.csv -t species --task regress": "line 2, column 'species': 'setosa' is not a number.",
+    "fit flowers.csv --task cluster": "--task cluster needs the number of clusters",
+    "fit flowers.csv -t species -k 3": "it needs --task cluster",
+    "fit flowers.csv --task cluster -k 3 --tune": "--tune needs labels",
+    "fit flowers.csv --task cluster -k 1000 --ignore species": "n_clusters",
+}
+TEXTS = {
+    "a,b,y\n1,2,x\n3,4\n": "line 3 has 2 cells and the header has 3.",
+    "a,b,y\n1,2,x\n\n3,4,y,5\n": "line 4 has 4 cells and the header has 3.",
+    "a,b,y\n1,2,x\n\n3,oops,\n4,5,y\n6,7,x\n": "line 4, column 'b': 'oops' is not a finite number.",
+    "a,b,y\n1,2,x\n3,inf,y\n": "line 3, column 'b': inf is not a finite number.",
+    "a,b,y\n1,2,\n3,4,\n": "no row is labelled: all 2 cells of 'y' are empty.",
+    "a,b,y\n1,2,x\n3,4,\n": "'y' has one class, 'x', on 1 labelled rows.",
+    "a,a,y\n1,2,x\n3,4,\n": "several columns are called 'a'.",
+    "1,1,0\n1,2,x\n3,4,\n": "the first line holds numbers.",
+    "y\nx\nz\n": "there is no column of features besides the target.",
+    "a,b,y\n": "there are no rows below the header.",
+    "": "the file is empty.",
+    'a,y\n1,x\n2,"y\n': "cannot be read",
+}
+
+
+def check(result, message):
+    assert result.exit_code == 2
+    line = result.stderr.splitlines()[-1]
+    assert line.startswith("halfmoon: ")
+    assert message in line
+    assert result.stdout == ""
+
+
+@pytest.mark.parametrize("line", TABLES)
+def test_bad_requests(files, halfmoon, line):
+    check(halfmoon(f"{line} --out bad.hm"), TABLES[line])
+    assert not (files / "bad.hm").exists()
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_bad_tables(halfmoon, table, tmp_path, text):
+    check(halfmoon(f"fit {table(text)} -t y --out {tmp_path / 'bad.hm'}"), TEXTS[text])
+
+
+def test_bad_files_of_other_formats(halfmoon, table, tmp_path):
+    out = f"--out {tmp_path / 'bad.hm'}"
+    check(halfmoon(f"fit {table('1 1:2' + chr(10) + '0 1:x', 't.libsvm')} {out}"), "line 2: '1:x' is not a number.")
+    for name in ("t.parquet", "t.feather", "t.npz"):
+        check(halfmoon(f"fit {table('nonsense', name)} -t y {out}"), f"{name}: the file cannot be read")
+    check(halfmoon(f"fit {table('x', 't.docx')} -t y {out}"), "the suffix '.docx' is not known.")
+    (tmp_path / "latin.csv").write_bytes(b"a,y\n\xe9,x\n")
+    check(halfmoon(f"fit {tmp_path / 'latin.csv'} -t y {out}"), "not UTF-8")
+
+
+def test_bad_images(halfmoon, tmp_path):
+    folder = tmp_path / "images"
+    folder.mkdir()
+    check(halfmoon(f"fit {folder} --out {tmp_path / 'bad.hm'}"), "there are no images")
+    (folder / "cat.png").write_text("meow")
+    check(halfmoon(f"fit {folder} --out {tmp_path / 'bad.hm'}"), "cat.png: the image cannot be read.")
+
+
+def test_wrong_columns_at_predict(files, halfmoon, flowers_model, flowers, tmp_path):
+    out = f"--out {tmp_path / 'p.csv'}"
+    flowers.drop(columns="site").to_csv(tmp_path / "less.csv", index=False)
+    check(halfmoon(f"predict once.hm {tmp_path / 'less.csv'} {out}"), "the column 'site'")
+    flowers.astype(object).replace({"sepal_width": {3.5: "wide"}}).to_csv(tmp_path / "word.csv", index=False)
+    check(halfmoon(f"predict once.hm {tmp_path / 'word.csv'} {out}"), "line 2, column 'sepal_width': 'wide'")
+    check(halfmoon(f"predict once.hm moons.npz {out}"), "this file has no names")
+    assert not (tmp_path / "p.csv").exists()
+
+
+def test_bad_places(files, halfmoon, flowers_model):
+    check(halfmoon("fit flowers.csv -t species --out nowhere/m.hm"), "the folder nowhere does not exist")
+    check(halfmoon("fit flowers.csv -t species --out photos"), "this is a folder")
+    check(halfmoon("predict once.hm new.csv --out p.docx"), "Use .csv, .tsv, .parquet, .feather, .npz.")
+    check(halfmoon("predict nothere.hm new.csv --out p.csv"), "nothere.hm: no such model file.")
+    check(halfmoon("predict new.csv new.csv --out p.csv"), "not a halfmoon model file")
+
+
+def test_a_damaged_model(files, halfmoon, flowers_model, tmp_path):
+    damaged = bytearray(flowers_model.read_bytes())
+    damaged[len(damaged) // 2] ^= 1
+    (tmp_path / "damaged.hm").write_bytes(bytes(damaged))
+    check(halfmoon(f"info {tmp_path / 'damaged.hm'}"), "damaged.hm")
+
+
+def test_errors_as_json(halfmoon):
+    result = halfmoon("fit nothere.csv --out m.hm --json")
+    assert json.loads(result.stdout) == {"error": "nothere.csv: no such file or folder.", "exit_code": 2}
+
+
+def test_what_breaks_is_not_the_users_fault(files, halfmoon, monkeypatch):
+    def broken(*args):
+        raise RuntimeError("the sky fell")
+
+    monkeypatch.setattr(fit, "need_target", broken)
+    result = halfmoon("fit flowers.csv -t species --out m.hm")
+    assert result.exit_code == 1
+    assert result.stderr == "halfmoon: RuntimeError: the sky fell (HALFMOON_TRACEBACK=1 shows where)\n"
+
+
+def test_unknown_options_and_commands(halfmoon):
+    assert halfmoon("fit x.csv --out m.hm --task nonsense").exit_code == 2
+    assert halfmoon("fitt x.csv").exit_code == 2
+
+
+def test_without_the_extra(monkeypatch, capsys):
+    monkeypatch.setattr(cli, "find_spec", lambda name: None if name == "typer" else True)
+    with pytest.raises(SystemExit) as exit:
+        cli.main()
+    assert exit.value.code == 2
+    assert "pip install 'halfmoon[cli]'" in capsys.readouterr().err

@@ -1,0 +1,80 @@
+"""Help is there at once, every example of help texts and docs runs, and shells complete."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from halfmoon.cli import cluster, diagnose, evaluate, fit, info, predict
+from halfmoon.cli import demo as demo_command
+from halfmoon.experiments import demo
+
+DOCS = Path(__file__).parents[2] / "docs" / "command-line.md"
+
+
+def run_python(code, **environment):
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ | environment
+    ).stdout
+
+
+def test_help_does_not_wait_for_the_library():
+    code = (
+        "import sys; sys.argv = ['halfmoon', '--help']\n"
+        "from halfmoon.cli import main\n"
+        "try: main()\n"
+        "except SystemExit as end: assert not end.code\n"
+        "print({'numpy', 'scipy', 'sklearn', 'numba', 'pandas', 'PIL'} & sys.modules.keys())"
+    )
+    out = run_python(code)
+    assert "diagnose" in out
+    assert out.endswith("set()\n")
+
+
+def test_version_and_module():
+    out = subprocess.run([sys.executable, "-m", "halfmoon", "--version"], capture_output=True, text=True, check=True)
+    assert re.fullmatch(r"halfmoon \d+\.\d+\.\d+\S*\n", out.stdout)
+
+
+def test_completion():
+    words = {"_HALFMOON_COMPLETE": "complete_bash", "COMP_WORDS": "halfmoon ev", "COMP_CWORD": "1"}
+    code = "import sys; sys.argv = ['halfmoon']; from halfmoon.cli import main; main()"
+    assert run_python(code, **words).split() == ["evaluate"]
+
+
+@pytest.fixture
+def small_demo(monkeypatch):
+    run = demo.run
+    monkeypatch.setattr(demo, "run", lambda config: run(demo.Config(scale=0.2, etas=(1e4,), seed=config.seed)))
+
+
+def commands_of_docs():
+    return re.findall(r"^\$ halfmoon (.*)$", DOCS.read_text(), flags=re.M)
+
+
+def commands_of_help():
+    modules = (fit, predict, evaluate, diagnose, cluster, info, demo_command)
+    return [line for module in modules for line in re.findall(r"^halfmoon (.*)$", module.EXAMPLES, flags=re.M)]
+
+
+@pytest.mark.parametrize("commands", [commands_of_docs, commands_of_help])
+def test_examples_run(commands, files, halfmoon, small_demo):
+    lines = commands()
+    assert {line.split()[0] for line in lines} == {
+        "fit", "predict", "evaluate", "diagnose", "cluster", "info", "demo"
+    }  # fmt: skip
+    for line in lines:
+        result = halfmoon(line)
+        assert result.exit_code == 0, (line, result.output)
+        assert (files / "demo.png").exists() or not line.startswith("demo")
+
+
+def test_every_command_has_help(halfmoon):
+    for name in ("fit", "predict", "evaluate", "diagnose", "cluster", "info", "demo"):
+        text = halfmoon(f"{name} --help").stdout
+        assert "Examples" in text
+        assert "--json" in text
+        assert "--quiet" in text
