@@ -32,7 +32,7 @@ kernel = DataDependentKernel(
 
 figure, axes = plt.subplots(2, 3, figsize=(11, 5), layout="constrained", sharex=True, sharey=True)
 for row, extension in zip(axes, ("kernel", "graph"), strict=True):
-    for ax, eta in zip(row, (0.0, 1.0, 100.0), strict=True):
+    for ax, eta in zip(row, (0.0, 100.0, 10_000.0), strict=True):
         bent = kernel.variant(eta=eta, extension=extension)
         values = bent(grid.reshape(-1, 2), star).reshape(grid.shape[:2]) / bent(star)[0, 0]
         ax.contourf(
