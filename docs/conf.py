@@ -65,7 +65,7 @@ html_theme_options = {
     "show_toc_level": 2,
     "header_links_before_dropdown": 6,
     "footer_end": [],
-    "secondary_sidebar_items": {"**": ["page-toc"], "comparison": [], "index": []},
+    "secondary_sidebar_items": {"**": ["page-toc"], "comparison": [], "index": [], "benchmarks": []},
 }
 html_sidebars = {page: [] for page in ("index", "start", "comparison")}  # they have no pages below them
 html_show_sourcelink = False

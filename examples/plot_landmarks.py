@@ -40,4 +40,4 @@ plt.show()
 # %%
 # "random" follows the density and, inside an estimator, prefers labelled rows. "kmeans++" is spread out more.
 # "farthest" covers the data best and runs after outliers. With the graph extension 100 landmarks do on this data what
-# 300 do. The base kernel needs all 300 to come as far.
+# 300 do. ``extension="kernel"`` needs all 300 to come as far.

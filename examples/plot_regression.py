@@ -49,5 +49,5 @@ plt.show()
 print(models["data-dependent kernel"].diagnose())
 
 # %%
-# The more values are known, the less the graph has to add: put 24 in place of 16 and R^2 is 0.91 with the RBF kernel and
-# 0.94 with the data-dependent one.
+# The more values are known, the less the graph has to add: put 24 in place of 16 and R^2 is 0.91 with the RBF kernel
+# and 0.94 with the data-dependent one.
