@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 DATA ?=
 BENCH_DATA := $(if $(DATA),--data $(DATA))
 
-.PHONY: demo test lint types suite bench clean
+.PHONY: demo test lint types suite bench docs clean
 
 demo: $(VENV)/.demo-installed
 	$(BIN)/python -m halfmoon.experiments.demo --out demo.png
@@ -14,8 +14,8 @@ demo: $(VENV)/.demo-installed
 test: lint types suite
 
 lint: $(VENV)/.test-installed
-	$(BIN)/ruff check src tests benchmarks
-	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/ruff check src tests benchmarks examples
+	$(BIN)/ruff format --check src tests benchmarks examples
 	$(BIN)/lint-imports
 
 types: $(VENV)/.test-installed
@@ -45,5 +45,13 @@ $(VENV)/.bench-installed: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --editable ".[bench]"
 	touch $@
 
+docs: $(VENV)/.docs-installed
+	$(BIN)/sphinx-build --fail-on-warning --keep-going -n docs docs/_build/html
+
+$(VENV)/.docs-installed: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --editable ".[docs]"
+	touch $@
+
 clean:
+	rm -rf docs/_build docs/auto_examples docs/generated docs/sg_execution_times.rst
 	rm -rf $(VENV) .coverage .mypy_cache .pytest_cache .ruff_cache .import_linter_cache demo.png

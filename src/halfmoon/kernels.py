@@ -499,11 +499,11 @@ class DataDependentKernel(BaseEstimator):
         return interpolate(self.regularizer_, self.restriction_, h_hat, self._options)
 
     def kernel_error_bound(self) -> float:
-        """Return the bound of Theorem 4.3 on |K - K_exact| for points with K(x, x) <= that of the landmarks.
+        """Return the bound of Theorem 4.3 on ``|K - K_exact|`` for points with K(x, x) <= that of the landmarks.
 
-        eta kappa n_hat |dA| / (lambda (lambda - |dA|)), with |dA| the verified spectral error of A, kappa the
+        ``eta kappa n_hat |dA| / (lambda (lambda - |dA|))``, with ``|dA|`` the verified spectral error of A, kappa the
         largest base-kernel value K(x, x) on the landmarks and lambda the smallest eigenvalue of A + eta K_hat.
-        It holds for eq. 6; infinite where |dA| >= lambda.
+        It holds for eq. 6; infinite where ``|dA| >= lambda``.
 
         Examples
         --------

@@ -154,7 +154,7 @@ def restrict(
     random_state: int = 0,
     verbose: bool = False,
 ) -> Restriction:
-    """Return Q^+ on the landmarks, the Green's function of Q_hat, to a verified accuracy (eq. 7).
+    """Return Q^+ on the landmarks, the Green's function of Q_hat, to a verified accuracy (equation 7).
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ __all__ = ["KernelKMeans"]
 class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
     """Cluster points by k-means in the metric of the data-dependent kernel.
 
-    |Phi(x) - Phi(x')|^2 = K(x, x) + K(x', x') - 2 K(x, x'), with seeds by k-means++ in this metric. Points that the
+    ``|Phi(x) - Phi(x')|^2 = K(x, x) + K(x', x') - 2 K(x, x')``, with seeds by k-means++ in this metric. Points that the
     graph joins are near each other however the cluster is bent.
 
     Parameters

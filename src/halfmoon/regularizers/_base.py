@@ -25,7 +25,7 @@ Matrix = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Greens:
-    """The landmark block A = Q_hat^+ of Q^+ (eq. 7) in two parts, A = smooth + modes modes'.
+    """The landmark block A = Q_hat^+ of Q^+ (equation 7) in two parts, A = smooth + modes modes'.
 
     The component modes carry mu^-p, which may be many orders of magnitude above the rest; added up, they would
     drown it. So they stay factored.

@@ -46,7 +46,7 @@ class Solver(ABC):
 
     @abstractmethod
     def solve(self, B: Matrix, rtol: float) -> tuple[Matrix, int]:
-        """Return X with M X = B to |S^-1 (B - M X)| <= rtol |S^-1 B| a column, and the number of iterations."""
+        """Return X with M X = B to ``|S^-1 (B - M X)| <= rtol |S^-1 B|`` a column, and the number of iterations."""
 
     @abstractmethod
     def landmark_blocks(
@@ -71,7 +71,7 @@ class Solution:
     X : ndarray of shape (n,) or (n, m)
         The solution A^+ B, orthogonal to the null space of A.
     residual_norms : ndarray of shape (m,)
-        |P B - A X| of each column, recomputed in float64; P projects onto the range of A.
+        ``|P B - A X|`` of each column, recomputed in float64; P projects onto the range of A.
     solver : str
         Name of the solver that ran.
     n_iter : int

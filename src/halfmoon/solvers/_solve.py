@@ -43,7 +43,7 @@ def solve_sdd(
     Parameters
     ----------
     A : scipy sparse or ndarray of shape (n, n)
-        Symmetric with A_ii >= sum_j |A_ij|; a Laplacian, say. Off-diagonals of either sign. A may be
+        Symmetric with ``A_ii >= sum_j |A_ij|``; a Laplacian, say. Off-diagonals of either sign. A may be
         singular: its null space is known from its graph.
     B : array-like of shape (n,) or (n, m)
         Right-hand sides.

@@ -72,7 +72,7 @@ class System:
         return (self.M @ (X / s)) / s
 
     def norm_bound(self) -> float:
-        """Return a bound on the 2-norm of |R|: the largest row sum of the similar matrix S^-2 |M|."""
+        """Return a bound on the 2-norm of ``|R|``: the largest row sum of the similar matrix ``S^-2 |M|``."""
         return float((np.asarray(abs(self.M).sum(axis=1)).ravel() / self.scale**2).max())
 
     def mode_columns(self, landmarks: NDArray[np.intp], power: int) -> Matrix:
