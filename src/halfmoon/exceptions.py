@@ -24,7 +24,7 @@ class DataFileError(ValueError):
     """A data file cannot be used; the message names the file and the row or column."""
 
 
-class DataNotFoundError(FileNotFoundError):
+class DataNotFoundError(ValueError):
     """The data of an experiment are neither in the folder given nor to be fetched."""
 
 

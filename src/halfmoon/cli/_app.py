@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from halfmoon import __version__
-from halfmoon.cli import cluster, demo, diagnose, evaluate, fit, info, predict
+from halfmoon.cli import cluster, demo, diagnose, evaluate, fit, info, predict, reproduce
 
 __all__ = ["app"]
 
@@ -36,5 +36,5 @@ def _options(
     """Hold the options of ``halfmoon`` itself."""
 
 
-for module in (fit, predict, evaluate, diagnose, cluster, info, demo):
+for module in (fit, predict, evaluate, diagnose, cluster, info, demo, reproduce):
     app.command(module.NAME, help=module.HELP, epilog=module.EXAMPLES)(module.command)

@@ -24,7 +24,7 @@ from halfmoon.restriction import Restriction, interpolation_rows_of_powers, rest
 from halfmoon.semi_supervised._pieces import LabeledKernels
 from halfmoon.semi_supervised._svm import support_vector_machine
 
-__all__ = ["Curve", "Draw", "Grid", "draw_trial", "errors_of_trial"]
+__all__ = ["GRAPH_BASELINES", "Curve", "Draw", "Grid", "draw_trial", "errors_of_trial"]
 
 Matrix = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -56,6 +56,13 @@ class Curve:
     method: str = "efficient"
     n_landmarks: int = 1  # of the RBF kernel too: its width counts in medians of their distances
     landmarks: str = "nested"
+
+
+GRAPH_BASELINES = (
+    Curve("label spreading", "spreading"),
+    Curve("Laplace learning", "laplace"),
+    Curve("Poisson learning", "poisson"),
+)
 
 
 @dataclass(frozen=True)

@@ -17,10 +17,11 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 
-__all__ = ["Job", "Progress", "Row", "Table", "run_trials", "trial_seed"]
+from halfmoon._progress import report
+
+__all__ = ["Job", "Row", "Table", "run_trials", "trial_seed"]
 
 Row = Mapping[str, Any]
-Progress = Callable[[str, int, int], None]  # name, done, of how many
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ class Table:
         scratch.replace(self.path)
 
 
-def run_trials(job: Job, folder: Path, *, jobs: int, resume: bool, progress: Progress) -> list[dict[str, Any]]:
+def run_trials(job: Job, folder: Path, *, jobs: int, resume: bool) -> list[dict[str, Any]]:
     """Return the rows of all trials of a job, computing those that are not there yet."""
     digest = hashlib.sha256(job.fingerprint.encode()).hexdigest()[:8]
     path = folder / f"{job.name}-{digest}.csv"  # other parameters, another file
@@ -72,14 +73,14 @@ def run_trials(job: Job, folder: Path, *, jobs: int, resume: bool, progress: Pro
         path.unlink(missing_ok=True)
     table = Table(path)
     missing = [trial for trial in range(job.trials) if trial not in table.done]
-    progress(job.name, job.trials - len(missing), job.trials)
+    report(job.name, job.trials - len(missing), job.trials)
     if missing:
         pool = Parallel(
             n_jobs=1 if job.alone else min(jobs, len(missing)), return_as="generator_unordered", pre_dispatch="n_jobs"
         )
         for number, (trial, rows) in enumerate(pool(delayed(_numbered)(job.work, trial) for trial in missing)):
             table.add(trial, rows)
-            progress(job.name, job.trials - len(missing) + number + 1, job.trials)
+            report(job.name, job.trials - len(missing) + number + 1, job.trials)
     # What was computed and what was read are the same: a number has one text, and the file has it.
     return [row for row in Table(path).rows if row["trial"] < job.trials]
 

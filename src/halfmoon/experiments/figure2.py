@@ -8,24 +8,13 @@ from typing import Any
 import numpy as np
 
 from halfmoon.experiments._curves import curve_job, curve_tables, errors, plot_curves
-from halfmoon.experiments._data import SMALL_TASKS
+from halfmoon.experiments._data import SMALL_TASKS, Task
 from halfmoon.experiments._experiment import Claim, Experiment, Options, Rows
-from halfmoon.experiments._kernel_curves import Curve, Grid
+from halfmoon.experiments._kernel_curves import GRAPH_BASELINES, Curve, Grid
 
-__all__ = ["Config", "experiment"]
+__all__ = ["Config", "curves_of", "experiment"]
 
 RBF, FULL, EFFICIENT = "RBF SVM", "full LapSVM", "efficient"
-CURVES = (
-    Curve(RBF, "base", n_landmarks=250),
-    Curve(FULL, "kernel", method="full"),
-    Curve(EFFICIENT, "kernel", n_landmarks=250),
-)
-BEYOND = (
-    Curve("graph extension", "graph", n_landmarks=250),
-    Curve("label spreading", "spreading"),
-    Curve("Laplace learning", "laplace"),
-    Curve("Poisson learning", "poisson"),
-)
 
 
 @dataclass(frozen=True)
@@ -36,13 +25,24 @@ class Config:
     grid: Grid = field(default_factory=Grid)
 
 
+def curves_of(task: Task) -> tuple[Curve, ...]:
+    """Return the paper's three methods, the graph extension and the baselines."""
+    return (
+        Curve(RBF, "base", n_landmarks=task.n_hat),
+        Curve(FULL, "kernel", method="full"),
+        Curve(EFFICIENT, "kernel", n_landmarks=task.n_hat),
+        Curve("graph extension", "graph", n_landmarks=task.n_hat),
+        *GRAPH_BASELINES,
+    )
+
+
 def experiment(options: Options) -> Experiment:
     """Return the jobs of Figure 2."""
     config = Config()
     if options.quick:
         config = Config(grid=Grid(powers=(2,), etas=(1e-3, 1e-1), widths=(0.7,)))
     jobs = [
-        curve_job(task, CURVES + BEYOND, config.sizes, config.grid, options, options.count(task.trials, 2))
+        curve_job(task, curves_of(task), config.sizes, config.grid, options, options.count(task.trials, 2))
         for task in SMALL_TASKS
     ]
     return Experiment("figure2", "Classification: small data sets", jobs, plot, claims, curve_tables)

@@ -12,7 +12,7 @@ import joblib
 
 from halfmoon.experiments import figure1, figure2, figure3, figure4, figure5, table1
 from halfmoon.experiments._experiment import Claim, Experiment, Options
-from halfmoon.experiments._trials import Progress, run_trials
+from halfmoon.experiments._trials import run_trials
 
 __all__ = ["EXPERIMENTS", "reproduce"]
 
@@ -26,9 +26,7 @@ EXPERIMENTS: dict[str, Callable[[Options], Experiment]] = {
 }
 
 
-def reproduce(
-    names: Sequence[str], out: Path, options: Options, *, jobs: int, resume: bool, progress: Progress
-) -> list[Claim]:
+def reproduce(names: Sequence[str], out: Path, options: Options, *, jobs: int, resume: bool = True) -> list[Claim]:
     """Run experiments by name, write what they give into `out`, and return the claims that were checked.
 
     Parameters
@@ -41,10 +39,8 @@ def reproduce(
         Data folder, seed, trials, quick.
     jobs : int
         Processes.
-    resume : bool
-        Continue with the trials that are there.
-    progress : callable
-        Called with the name of a job, the trials done and their number.
+    resume : bool, default=True
+        Continue with the trials that are there; else begin anew.
 
     Returns
     -------
@@ -56,9 +52,7 @@ def reproduce(
         experiment = EXPERIMENTS[name](options)
         start = time.perf_counter()
         trials = out / "trials"
-        rows = {
-            job.name: run_trials(job, trials, jobs=jobs, resume=resume, progress=progress) for job in experiment.jobs
-        }
+        rows = {job.name: run_trials(job, trials, jobs=jobs, resume=resume) for job in experiment.jobs}
         seconds = time.perf_counter() - start
         found = experiment.claims(rows)
         claims += found

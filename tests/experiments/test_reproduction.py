@@ -1,0 +1,214 @@
+"""The experiments of section 5 in a tiny version: schema of their tables, one fact of each, and runs that go on."""
+
+import csv
+import json
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pytest
+
+from halfmoon.exceptions import DataNotFoundError
+from halfmoon.experiments import _data, _trials, figure1, figure2, figure3, figure4, figure5
+from halfmoon.experiments._baselines import BASELINES
+from halfmoon.experiments._experiment import Options
+from halfmoon.experiments._kernel_curves import Grid, cross_validated_loss, draw_trial
+from halfmoon.experiments._trials import Job, Table, run_trials
+from halfmoon.experiments.reproduce import EXPERIMENTS, reproduce
+from halfmoon.graph import knn_graph
+
+TINY = Grid(powers=(1, 2), etas=(1e-2, 1.0), widths=(0.7,))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder like the one with the data: classes are lines in 6 dimensions, so that neighbours tell them."""
+    folder, rng = tmp_path_factory.mktemp("data"), np.random.default_rng(5)
+    for source, classes, rows in (("mnist", 10, 1200), ("letter", 26, 2600)):
+        y = np.arange(rows) % classes
+        ends = rng.uniform(0, 200, size=(2, classes, 6))
+        X = ends[0, y] + rng.random((rows, 1)) * (ends[1, y] - ends[0, y]) + rng.normal(scale=2.0, size=(rows, 6))
+        np.savez(folder / f"{source}.npz", X=np.clip(X, 0, 255).astype(np.uint8), y=y.astype(np.uint8))
+    return folder
+
+
+@pytest.fixture
+def tiny(monkeypatch):
+    """Shrink the tasks of Table 1 and the grids."""
+    shrink = partial(replace, n=120, n_hat=20, n_test=40, trials=2)
+    monkeypatch.setattr(figure2, "SMALL_TASKS", tuple(shrink(task) for task in _data.SMALL_TASKS[:1]))
+    monkeypatch.setattr(figure3, "LARGE_TASKS", tuple(shrink(task) for task in figure3.LARGE_TASKS))
+    monkeypatch.setattr(figure3, "MANY_LANDMARKS", {"MNIST odd vs even": (10, 40), "MNIST 3 vs 8": (10,)})
+    monkeypatch.setattr(figure3, "AIMS", (("efficient, 40 landmarks", 30, 100.0),))
+    for module in (figure2, figure3):
+        config = module.Config(sizes=(10, 20, 30), grid=TINY)
+        monkeypatch.setattr(module, "Config", lambda config=config: config)
+    monkeypatch.setattr(figure1, "Config", partial(figure1.Config, trials=3))
+    monkeypatch.setattr(figure4, "Config", partial(figure4.Config, n=300, trials=2))
+    monkeypatch.setattr(figure5, "Config", lambda: figure5.Config.__call__(sizes=(200, 400), n_hat=20))
+    config = figure5_config(sizes=(200, 400), n_hat=20)
+    monkeypatch.setattr(figure5, "Config", lambda: config)
+
+
+figure5_config = figure5.Config
+
+
+@pytest.fixture
+def run(tiny, folder, tmp_path):
+    def run(*names, **options):
+        return reproduce(names, tmp_path, Options(data=folder, **options), jobs=1)
+
+    return run
+
+
+def rows_of(folder, job):
+    (path,) = (folder / "trials").glob(f"{job}-*.csv")
+    with path.open() as file:
+        return list(csv.DictReader(file))
+
+
+def test_table1_counts_rows(run, tmp_path):
+    run("table1")
+    rows = rows_of(tmp_path, "sizes")
+    assert [row["task"] for row in rows] == [task.name for task in _data.TABLE_1]
+    assert int(rows[0]["rows"]) == 200
+
+
+def test_figure1_circles_are_smooth_on_the_whole_graph_only(run):
+    assert all(claim.holds for claim in run("figure1"))
+
+
+@pytest.mark.parametrize("name", ["figure2", "figure3"])
+def test_curves_have_an_error_for_every_method_and_size(run, tmp_path, name):
+    run(name, seed=3)
+    module = {"figure2": figure2, "figure3": figure3}[name]
+    task = {"figure2": figure2.SMALL_TASKS, "figure3": figure3.LARGE_TASKS}[name][0]
+    rows = rows_of(tmp_path, task.name.lower().replace(" ", "-"))
+    wanted = {(c.label, size, trial) for c in module.curves_of(task) for size in (10, 20, 30) for trial in (0, 1)}
+    assert {(row["method"], int(row["n_labeled"]), int(row["trial"])) for row in rows} == wanted
+    assert all(0.0 <= float(row["error"]) <= 1.0 for row in rows)
+    errors = {m: np.mean([float(r["error"]) for r in rows if r["method"] == m]) for m, _, _ in wanted}
+    assert errors["efficient"] < 0.35  # lines are easy
+    for suffix in ("png", "svg"):
+        assert (tmp_path / f"{name}.{suffix}").stat().st_size > 1000
+
+
+def test_figure4_the_full_kernel_finds_the_moons(run, tmp_path):
+    run("figure4")
+    errors = {
+        m: [float(r["error"]) for r in rows_of(tmp_path, "moons") if r["method"] == m]
+        for m in ("full kernel", "Euclidean")
+    }
+    assert np.mean(errors["full kernel"]) < np.mean(errors["Euclidean"])
+
+
+def test_figure5_times_three_methods(run, tmp_path):
+    run("figure5")
+    rows = rows_of(tmp_path, "seconds")
+    assert {(int(row["n"]), row["method"]) for row in rows} == {
+        (n, m) for n in (200, 400) for m in (figure5.ITERATIVE, figure5.DIRECT, figure5.STANDARD)
+    }
+    assert all(float(row["seconds"]) > 0.0 for row in rows)
+
+
+def test_summary_has_a_verdict_for_every_claim(run, tmp_path):
+    claims = run("table1", "figure1", "figure4")
+    summary = (tmp_path / "summary.md").read_text()
+    assert summary.count("| holds |") + summary.count("| missed |") == len(claims)
+    assert f"{sum(claim.holds for claim in claims)} of {len(claims)} claims hold" in summary
+
+
+def count_calls(folder, trial):
+    with (folder / "calls").open("a") as file:
+        file.write(f"{trial}\n")
+    return [{"value": trial / 3}]
+
+
+def test_a_killed_run_goes_on_where_it_stopped(tmp_path):
+    def work(trial):
+        if trial == 2 and not (tmp_path / "second").exists():
+            raise KeyboardInterrupt
+        return count_calls(tmp_path, trial)
+
+    job = Job("job", work, 4, "parameters")
+    with pytest.raises(KeyboardInterrupt):
+        run_trials(job, tmp_path, jobs=1, resume=True)
+    (tmp_path / "second").touch()
+    rows = run_trials(job, tmp_path, jobs=1, resume=True)
+    assert [row["value"] for row in rows] == [trial / 3 for trial in range(4)]
+    assert (tmp_path / "calls").read_text().split() == ["0", "1", "2", "3"]
+    run_trials(job, tmp_path, jobs=1, resume=False)
+    assert len((tmp_path / "calls").read_text().split()) == 8
+
+
+def test_other_parameters_are_another_table(tmp_path):
+    for fingerprint in ("a", "b"):
+        run_trials(Job("job", partial(count_calls, tmp_path), 1, fingerprint), tmp_path, jobs=1, resume=True)
+    assert len(list(tmp_path.glob("job-*.csv"))) == 2
+
+
+def test_processes_give_the_same_table(tiny, folder, tmp_path):
+    tables = []
+    for jobs in (1, 2):
+        (job,) = figure2.experiment(Options(data=folder)).jobs
+        tables.append(run_trials(job, tmp_path / str(jobs), jobs=jobs, resume=True))
+    assert json.dumps(tables[0]) == json.dumps(tables[1])
+
+
+def test_a_table_without_its_last_line_is_never_seen(tmp_path):
+    table = Table(tmp_path / "t.csv")
+    table.add(1, [{"a": 0.1}])
+    table.add(0, [{"a": "text"}])
+    assert Table(tmp_path / "t.csv").rows == [{"trial": 0, "a": "text"}, {"trial": 1, "a": 0.1}]
+    assert not list(tmp_path.glob("*.part"))
+
+
+def test_missing_data_names_both_ways_out(tmp_path, monkeypatch):
+    with pytest.raises(DataNotFoundError, match=r"HALFMOON_DATA.*go online"):
+        _data.load("mnist", tmp_path)
+    monkeypatch.delenv("HALFMOON_DATA", raising=False)
+
+    def offline(*arguments, **options):
+        raise OSError("no network")
+
+    monkeypatch.setattr(_data, "fetch_openml", offline)
+    with pytest.raises(DataNotFoundError, match=r"no network.*--data"):
+        _data.load.__wrapped__("letter", None)
+
+
+def test_openml_letters_become_numbers(monkeypatch):
+    fetched = (np.array([[1.0], [2.0]]), np.array(["A", "D"]))
+    monkeypatch.setattr(_data, "fetch_openml", lambda *arguments, **options: fetched)
+    monkeypatch.delenv("HALFMOON_DATA", raising=False)
+    X, y = _data.load.__wrapped__("letter", None)
+    assert X.dtype == np.uint8
+    assert y.tolist() == [0, 3]
+
+
+def test_draws_keep_their_promises(rng):
+    X, y = rng.normal(size=(90, 2)), np.where(np.arange(90) < 12, 1.0, -1.0)
+    drawn = draw_trial(X, y, 60, 20, 30, 10, seed=int(rng.integers(1 << 31)))
+    assert min(np.sum(drawn.y[drawn.labeled[:10]] == sign) for sign in (-1.0, 1.0)) >= 2
+    assert len(np.unique(drawn.landmarks)) == len(drawn.landmarks)
+    assert np.isin(drawn.labeled, drawn.landmarks[:20]).sum() == 15
+
+
+def test_cross_validation_prefers_the_kernel_that_knows(rng):
+    signs = np.where(rng.random(40) < 0.5, 1.0, -1.0)
+    informative = 0.5 * np.outer(signs, signs) + np.eye(40)
+    assert cross_validated_loss(informative, signs, 10.0) < cross_validated_loss(np.eye(40), signs, 10.0)
+
+
+@pytest.mark.parametrize("name", BASELINES)
+def test_baselines_tell_two_clusters_apart(rng, name):
+    X = np.concatenate([rng.normal(size=(40, 2)), rng.normal(size=(40, 2)) + [8.0, 0.0]])
+    W = knn_graph(X, n_neighbors=6, connect=True)
+    f = BASELINES[name](W, np.array([3, 50]), np.array([-1.0, 1.0]))
+    assert np.mean((f > 0.0) == (np.arange(80) >= 40)) > 0.95
+
+
+def test_every_experiment_is_known_to_the_command_line():
+    from halfmoon.cli.reproduce import Name
+
+    assert {name.value for name in Name} == {"all", *EXPERIMENTS}
+    assert _trials.trial_seed(0, 1) != _trials.trial_seed(1, 0)
