@@ -39,8 +39,8 @@ ROUGH = 1e-3  # tolerance of the machines that are only compared, as in scikit-l
 class Grid:
     """What is chosen by cross-validation (section 5.1), and what the paper leaves open."""
 
-    powers: tuple[int, ...] = (1, 2, 3)
-    etas: tuple[float, ...] = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)  # in units of `eta_unit`
+    powers: tuple[int, ...]
+    etas: tuple[float, ...]  # in units of `eta_unit`
     widths: tuple[float, ...] = (0.5, 0.8, 1.3)  # of the RBF kernel, in medians of the distances
     ridge: float = 1e-3
     C: float = 10.0

@@ -22,16 +22,20 @@ class Config:
     """Sizes of the labelled sets and the grid."""
 
     sizes: tuple[int, ...] = (20, 30, 40, 60, 100, 150)
-    grid: Grid = field(default_factory=Grid)
+    grid: Grid = field(default_factory=lambda: Grid(powers=(1, 2, 3), etas=(1e-4, 1e-3, 1e-2, 1e-1)))
 
 
 def curves_of(task: Task) -> tuple[Curve, ...]:
-    """Return the paper's three methods, the graph extension and the baselines."""
+    """Return the paper's three methods, the graph extension, other choices of landmarks and the baselines."""
     return (
         Curve(RBF, "base", n_landmarks=task.n_hat),
         Curve(FULL, "kernel", method="full"),
         Curve(EFFICIENT, "kernel", n_landmarks=task.n_hat),
         Curve("graph extension", "graph", n_landmarks=task.n_hat),
+        *(
+            Curve(f"efficient, {choice} landmarks", "kernel", n_landmarks=task.n_hat, landmarks=choice)
+            for choice in ("kmeans++", "farthest")
+        ),
         *GRAPH_BASELINES,
     )
 

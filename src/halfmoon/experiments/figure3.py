@@ -15,7 +15,6 @@ __all__ = ["Config", "curves_of", "experiment"]
 RBF, BUDGET, EFFICIENT, GRAPH = "RBF SVM", "budget", "efficient", "graph extension"
 LARGE_TASKS = TABLE_1[3:]
 MANY_LANDMARKS = {"MNIST odd vs even": (250, 1000, 2000), "MNIST 3 vs 8": (500, 1000)}
-OTHER_LANDMARKS = {"MNIST 3 vs 8": ("kmeans++", "farthest")}
 CLEAR, COMPARED = 50, 200  # labels up to which the advantage must be clear, and must exist
 SIGNIFICANT = 0.05
 AIMS = (  # odd against even, new points: method, labels, per cent
@@ -36,7 +35,7 @@ class Config:
 
 
 def curves_of(task: Task) -> tuple[Curve, ...]:
-    """Return the paper's three methods, both extensions, other numbers and choices of landmarks, and the baselines."""
+    """Return the paper's three methods, both extensions, other numbers of landmarks, and the baselines."""
     n_hat = task.n_hat
     return (
         Curve(RBF, "base", n_landmarks=n_hat),
@@ -44,10 +43,6 @@ def curves_of(task: Task) -> tuple[Curve, ...]:
         Curve(EFFICIENT, "kernel", n_landmarks=n_hat),
         Curve(GRAPH, "graph", n_landmarks=250),
         *(Curve(f"efficient, {m} landmarks", "kernel", n_landmarks=m) for m in MANY_LANDMARKS.get(task.name, ())),
-        *(
-            Curve(f"efficient, {choice} landmarks", "kernel", n_landmarks=n_hat, landmarks=choice)
-            for choice in OTHER_LANDMARKS.get(task.name, ())
-        ),
         *GRAPH_BASELINES,
     )
 
@@ -65,7 +60,7 @@ def experiment(options: Options) -> Experiment:
 
 
 def plot(rows: Rows) -> Any:
-    """Draw the paper's curves, then both extensions beside the baselines, then numbers and choices of landmarks."""
+    """Draw the paper's curves, then both extensions beside the baselines, then numbers of landmarks."""
     paper, other, landmarks = [], [], []
     for name, own in rows.items():
         sweep = [row for row in own if "landmarks" in row["method"] or row["method"] == EFFICIENT]
