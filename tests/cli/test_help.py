@@ -9,10 +9,13 @@ from pathlib import Path
 import pytest
 
 from halfmoon.cli import cluster, diagnose, evaluate, fit, info, predict
+from halfmoon.cli import reproduce as reproduce_command
 from halfmoon.cli import demo as demo_command
 from halfmoon.experiments import demo
+from halfmoon.experiments import reproduce as reproduction
+from halfmoon.experiments._experiment import Claim
 
-DOCS = Path(__file__).parents[2] / "docs" / "command-line.md"
+ROOT = Path(__file__).parents[2]
 
 
 def run_python(code, **environment):
@@ -51,20 +54,51 @@ def small_demo(monkeypatch):
     monkeypatch.setattr(demo, "run", lambda config: run(demo.Config(scale=0.2, etas=(1e4,), seed=config.seed)))
 
 
+@pytest.fixture
+def no_reproduction(monkeypatch):
+    """Take a minute or an hour out of the experiments; tests/experiments runs them."""
+    calls = []
+
+    def reproduce(names, out, options, **rest):
+        calls.append((names, out, options))
+        return [Claim("a claim", "an aim", "a number", holds=True)]
+
+    monkeypatch.setattr(reproduction, "reproduce", reproduce)
+    return calls
+
+
+def test_reproduce_passes_its_options_on(halfmoon, no_reproduction, tmp_path):
+    result = halfmoon(f"reproduce figure3 --data {tmp_path} --trials 3 --seed 7 --quick --out there")
+    assert "1 of 1 claims hold" in result.stdout
+    ((names, out, options),) = no_reproduction
+    assert names == ["figure3"]
+    assert out == Path("there")
+    assert (options.data, options.trials, options.seed, options.quick) == (tmp_path, 3, 7, True)
+    halfmoon("reproduce all")
+    assert no_reproduction[1][0] == list(reproduction.EXPERIMENTS)
+
+
+def test_reproduce_without_data_says_what_to_do(halfmoon, tmp_path):
+    result = halfmoon(f"reproduce figure2 --data {tmp_path} --out {tmp_path}")
+    assert result.exit_code == 2
+    assert "letter.npz does not exist" in result.stderr
+
+
 def commands_of_docs():
-    return re.findall(r"^\$ halfmoon (.*)$", DOCS.read_text(), flags=re.M)
+    text = (ROOT / "docs" / "command-line.md").read_text() + (ROOT / "README.md").read_text()
+    return re.findall(r"^\$ halfmoon (.*)$", text, flags=re.M)
 
 
 def commands_of_help():
-    modules = (fit, predict, evaluate, diagnose, cluster, info, demo_command)
+    modules = (fit, predict, evaluate, diagnose, cluster, info, demo_command, reproduce_command)
     return [line for module in modules for line in re.findall(r"^halfmoon (.*)$", module.EXAMPLES, flags=re.M)]
 
 
 @pytest.mark.parametrize("commands", [commands_of_docs, commands_of_help])
-def test_examples_run(commands, files, halfmoon, small_demo):
+def test_examples_run(commands, files, halfmoon, small_demo, no_reproduction):
     lines = commands()
     assert {line.split()[0] for line in lines} == {
-        "fit", "predict", "evaluate", "diagnose", "cluster", "info", "demo"
+        "fit", "predict", "evaluate", "diagnose", "cluster", "info", "demo", "reproduce"
     }  # fmt: skip
     for line in lines:
         result = halfmoon(line)
@@ -73,7 +107,7 @@ def test_examples_run(commands, files, halfmoon, small_demo):
 
 
 def test_every_command_has_help(halfmoon):
-    for name in ("fit", "predict", "evaluate", "diagnose", "cluster", "info", "demo"):
+    for name in ("fit", "predict", "evaluate", "diagnose", "cluster", "info", "demo", "reproduce"):
         text = halfmoon(f"{name} --help").stdout
         assert "Examples" in text
         assert "--json" in text
