@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from halfmoon.cli import cluster, diagnose, evaluate, fit, info, predict
-from halfmoon.cli import reproduce as reproduce_command
 from halfmoon.cli import demo as demo_command
+from halfmoon.cli import reproduce as reproduce_command
 from halfmoon.experiments import demo
 from halfmoon.experiments import reproduce as reproduction
 from halfmoon.experiments._experiment import Claim

@@ -11,7 +11,7 @@ from halfmoon._validation import check_real
 from halfmoon.kernels import DataDependentKernel
 from halfmoon.semi_supervised._base import LapClassifier
 from halfmoon.semi_supervised._labels import Examples
-from halfmoon.semi_supervised._svm import support_vector_machine
+from halfmoon.semi_supervised._svm import ROUGH, support_vector_machine
 
 __all__ = ["LapSVC"]
 
@@ -99,6 +99,6 @@ class LapSVC(LapClassifier):
         for i, column in np.argwhere(dual != 0.0):
             bounds = self._C * examples.weights
             bounds[i] = 0.0
-            coef, offset = support_vector_machine(K, signs[:, column], bounds)
+            coef, offset = support_vector_machine(K, signs[:, column], bounds, ROUGH)
             values[i, column] = K[i] @ coef + offset
         return values
