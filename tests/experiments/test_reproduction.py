@@ -45,12 +45,7 @@ def tiny(monkeypatch):
         monkeypatch.setattr(module, "Config", lambda config=config: config)
     monkeypatch.setattr(figure1, "Config", partial(figure1.Config, trials=3))
     monkeypatch.setattr(figure4, "Config", partial(figure4.Config, n=300, trials=2))
-    monkeypatch.setattr(figure5, "Config", lambda: figure5.Config.__call__(sizes=(200, 400), n_hat=20))
-    config = figure5_config(sizes=(200, 400), n_hat=20)
-    monkeypatch.setattr(figure5, "Config", lambda: config)
-
-
-figure5_config = figure5.Config
+    monkeypatch.setattr(figure5, "Config", partial(figure5.Config, sizes=(200, 400), n_hat=20))
 
 
 @pytest.fixture

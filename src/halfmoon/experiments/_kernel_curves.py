@@ -6,7 +6,6 @@ eta, width and the labelled sets of all sizes share the rest.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,7 +15,6 @@ from numpy.typing import NDArray
 
 from halfmoon import DataDependentKernel
 from halfmoon._extensions import GraphExtension
-from halfmoon.exceptions import DisconnectedGraphWarning
 from halfmoon.experiments._baselines import BASELINES
 from halfmoon.landmarks import select_landmarks
 from halfmoon.regularizers import PowerRegularizer
@@ -97,14 +95,12 @@ def errors_of_trial(
     drawn: Draw, curves: tuple[Curve, ...], sizes: tuple[int, ...], grid: Grid
 ) -> Iterator[dict[str, Any]]:
     """Yield the test error of every method at every number of labels."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DisconnectedGraphWarning)
-        geometry = _Geometry(drawn, grid, max(curve.n_landmarks for curve in curves))
-        for curve in curves:
-            if curve.kind in BASELINES:
-                yield from _baseline(curve, geometry, sizes)
-            else:
-                yield from _tuned(curve, geometry, sizes)
+    geometry = _Geometry(drawn, grid, max(curve.n_landmarks for curve in curves))
+    for curve in curves:
+        if curve.kind in BASELINES:
+            yield from _baseline(curve, geometry, sizes)
+        else:
+            yield from _tuned(curve, geometry, sizes)
 
 
 class _Geometry:

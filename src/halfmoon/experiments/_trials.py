@@ -9,7 +9,9 @@ from __future__ import annotations
 import csv
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Mapping
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,8 +20,9 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from halfmoon._progress import report
+from halfmoon.exceptions import DisconnectedGraphWarning
 
-__all__ = ["Job", "Row", "Table", "run_trials", "trial_seed"]
+__all__ = ["Job", "Row", "Table", "disconnected_as_they_are", "run_trials", "trial_seed"]
 
 Row = Mapping[str, Any]
 
@@ -90,8 +93,17 @@ def trial_seed(seed: int, trial: int) -> int:
     return int(np.random.SeedSequence([seed, trial]).generate_state(1)[0])
 
 
+@contextmanager
+def disconnected_as_they_are() -> Iterator[None]:
+    """Leave disconnected graphs unmentioned: circles and moons are meant to come apart, and small samples do."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DisconnectedGraphWarning)
+        yield
+
+
 def _numbered(work: Callable[[int], list[dict[str, Any]]], trial: int) -> tuple[int, list[dict[str, Any]]]:
-    return trial, work(trial)
+    with disconnected_as_they_are():
+        return trial, work(trial)
 
 
 def _number(text: str) -> Any:

@@ -6,7 +6,6 @@ graph of all points, or (panel c) from a 2-NN graph of the landmarks.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -16,7 +15,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.datasets import make_circles
 
-from halfmoon.exceptions import DisconnectedGraphWarning
 from halfmoon.experiments._experiment import Claim, Experiment, Options, Rows
 from halfmoon.experiments._trials import Job, trial_seed
 from halfmoon.graph import knn_graph
@@ -80,16 +78,14 @@ def experiment(options: Options) -> Experiment:
 def _trial(config: Config, seed: int, trial: int) -> list[dict[str, Any]]:
     drawn = Circles.drawn(config, trial_seed(seed, trial))
     rows = []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DisconnectedGraphWarning)  # the circles are meant to come apart
-        for graph, W, S in (
-            ("all points", drawn.whole, drawn.landmarks),
-            ("landmarks only", drawn.reduced, np.arange(config.n_hat)),
-        ):
-            Q_hat = restrict(PowerRegularizer(W, power=1, ridge=config.ridge), S).Q_hat
-            for name in LABELINGS:
-                h = drawn.labels(name)
-                rows.append({"graph": graph, "labeling": name, "penalty": float(h @ Q_hat @ h)})
+    for graph, W, S in (
+        ("all points", drawn.whole, drawn.landmarks),
+        ("landmarks only", drawn.reduced, np.arange(config.n_hat)),
+    ):
+        Q_hat = restrict(PowerRegularizer(W, power=1, ridge=config.ridge), S).Q_hat
+        for name in LABELINGS:
+            h = drawn.labels(name)
+            rows.append({"graph": graph, "labeling": name, "penalty": float(h @ Q_hat @ h)})
     return rows
 
 

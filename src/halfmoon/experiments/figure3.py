@@ -41,7 +41,7 @@ def curves_of(task: Task) -> tuple[Curve, ...]:
         Curve(RBF, "base", n_landmarks=n_hat),
         Curve(BUDGET, "kernel", method="budget", n_landmarks=n_hat),
         Curve(EFFICIENT, "kernel", n_landmarks=n_hat),
-        Curve(GRAPH, "graph", n_landmarks=250),
+        Curve(GRAPH, "graph", n_landmarks=min(n_hat, 250)),
         *(Curve(f"efficient, {m} landmarks", "kernel", n_landmarks=m) for m in MANY_LANDMARKS.get(task.name, ())),
         *GRAPH_BASELINES,
     )

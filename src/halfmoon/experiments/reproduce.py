@@ -12,7 +12,7 @@ import joblib
 
 from halfmoon.experiments import figure1, figure2, figure3, figure4, figure5, table1
 from halfmoon.experiments._experiment import Claim, Experiment, Options
-from halfmoon.experiments._trials import run_trials
+from halfmoon.experiments._trials import disconnected_as_they_are, run_trials
 
 __all__ = ["EXPERIMENTS", "reproduce"]
 
@@ -57,7 +57,8 @@ def reproduce(names: Sequence[str], out: Path, options: Options, *, jobs: int, r
         found = experiment.claims(rows)
         claims += found
         if experiment.plot is not None:
-            _save(experiment.plot(rows), out / name)
+            with disconnected_as_they_are():
+                _save(experiment.plot(rows), out / name)
         sections.append(_section(experiment, rows, found, seconds))
         _write(out / "summary.md", _summary(sections, claims, options, jobs))
     return claims
