@@ -57,7 +57,7 @@ def run(tiny, folder, tmp_path):
 
 
 def rows_of(folder, job):
-    (path,) = (folder / "trials").glob(f"{job}-*.csv")
+    (path,) = (folder / "trials").glob(f"{job}-????????.csv")
     with path.open() as file:
         return list(csv.DictReader(file))
 

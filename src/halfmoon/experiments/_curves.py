@@ -21,11 +21,17 @@ __all__ = ["curve_job", "curve_tables", "errors", "paired_p", "plot_curves"]
 
 
 def curve_job(
-    task: Task, curves: tuple[Curve, ...], sizes: tuple[int, ...], grid: Grid, options: Options, trials: int
+    task: Task,
+    curves: tuple[Curve, ...],
+    sizes: tuple[int, ...],
+    grid: Grid,
+    options: Options,
+    trials: int,
+    suffix: str = "",
 ) -> Job:
-    """Return the trials of one task."""
+    """Return the trials of one task; jobs with other curves draw the same data, labels and landmarks."""
     work = partial(_trial, task, curves, sizes, grid, options.data, options.seed)
-    name = task.name.lower().replace(" ", "-")
+    name = task.name.lower().replace(" ", "-") + suffix
     return Job(name, work, trials, repr((task, curves, sizes, grid, options.seed)))
 
 
