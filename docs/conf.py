@@ -1,7 +1,6 @@
 """Configuration of the documentation, for ``make docs``."""
 
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 
 import halfmoon
@@ -30,8 +29,6 @@ autosummary_generate = True
 toc_object_entries_show_parents = "hide"
 autodoc_typehints = "none"  # numpydoc's sections say the types
 numpydoc_show_class_members = False  # the template of classes shows them
-
-OPTIONAL = ("command-line", "model-files", "plotting", "reproduction")  # pages of parts that may not be there
 
 # What the API page lists: modules, their titles and, where not everything exported is for users, the names.
 API = {
@@ -77,8 +74,6 @@ def write_api_page(app, config):
     """List what every public module exports; what a module exports again is listed where it came first."""
     lines, seen = ["API reference", "=============", ""], set()
     for name, (title, chosen) in API.items():
-        if find_spec(name) is None:
-            continue
         module = import_module(name)
         exported = {entry: getattr(module, entry) for entry in sorted(chosen or module.__all__)}
         fresh = [entry for entry, value in exported.items() if callable(value) and id(value) not in seen]
@@ -92,14 +87,6 @@ def write_api_page(app, config):
         page.write_text(text)
 
 
-def keep_written_pages(app, docname, source):
-    """Drop the entries of the page "more" whose pages are not there."""
-    if docname == "more":
-        absent = {page for page in OPTIONAL if not Path(app.srcdir, f"{page}.md").exists()}
-        source[0] = "\n".join(line for line in source[0].splitlines() if line not in absent)
-
-
 def setup(app):
     """Write the API page before Sphinx looks for pages."""
     app.connect("config-inited", write_api_page)
-    app.connect("source-read", keep_written_pages)

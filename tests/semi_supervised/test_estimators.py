@@ -298,3 +298,12 @@ def test_regression_diagnosis(rng):
     assert model.score(X, np.sin(X[:, 0])) > 0.9
     assert "held-out score" in str(model.diagnose())
     assert model.loo_residuals_.shape == (20, 1)
+
+
+def test_no_wild_values_far_from_landmarks(rng):
+    """On a long spiral the interpolant of the sizes s_x undershoots between landmarks; the ratio must not blow up."""
+    t = np.sort(rng.random(500))
+    X = ((0.3 + t) * np.array([np.cos(6 * np.pi * t), np.sin(6 * np.pi * t)])).T
+    few = np.where(rng.permutation(500) < 14, np.sin(4 * np.pi * t), np.nan)
+    kernel = DataDependentKernel(n_landmarks=60, graph_params={"connect": True}, extension="graph", random_state=0)
+    assert np.abs(LapRLSRegressor(kernel=kernel).fit(X, few).predict(X)).max() < 4.0

@@ -15,7 +15,7 @@ from halfmoon import DataDependentKernel, KernelKMeans
 from halfmoon.experiments._experiment import Claim, Experiment, Options, Rows
 from halfmoon.experiments._trials import Job, trial_seed
 
-__all__ = ["Config", "experiment"]
+__all__ = ["Config", "clustering_error", "clusterings", "experiment", "moons"]
 
 EUCLIDEAN, FULL, EFFICIENT = "Euclidean", "full kernel", "efficient kernel"
 
@@ -49,7 +49,7 @@ def moons(config: Config, seed: int) -> tuple[NDArray[np.float64], NDArray[np.in
     return X - config.gap * np.outer(y, [0.0, 1.0]), y
 
 
-def _clusterings(config: Config, seed: int) -> dict[str, NDArray[np.intp]]:
+def clusterings(config: Config, seed: int) -> dict[str, NDArray[np.intp]]:
     """Return the clusters that the three methods find."""
     X, _ = moons(config, seed)
     kernels = {
@@ -64,11 +64,12 @@ def _clusterings(config: Config, seed: int) -> dict[str, NDArray[np.intp]]:
 
 def _trial(config: Config, seed: int, trial: int) -> list[dict[str, Any]]:
     _, y = moons(config, trial_seed(seed, trial))
-    found = _clusterings(config, trial_seed(seed, trial))
-    return [{"method": name, "error": _error(clusters, y)} for name, clusters in found.items()]
+    found = clusterings(config, trial_seed(seed, trial))
+    return [{"method": name, "error": clustering_error(clusters, y)} for name, clusters in found.items()]
 
 
-def _error(clusters: NDArray[np.intp], y: NDArray[np.intp]) -> float:
+def clustering_error(clusters: NDArray[np.intp], y: NDArray[np.intp]) -> float:
+    """Return the share of points in the wrong cluster, whichever way the two are numbered."""
     share = float(np.mean(clusters != y))
     return min(share, 1.0 - share)
 
@@ -103,10 +104,10 @@ def plot(config: Config, seed: int, rows: Rows) -> Any:
     from matplotlib import pyplot as plt
 
     X, y = moons(config, trial_seed(seed, 0))
-    found = _clusterings(config, trial_seed(seed, 0))
+    found = clusterings(config, trial_seed(seed, 0))
     figure, axes = plt.subplots(1, len(found), figsize=(12, 3.4), layout="constrained")
     for ax, (name, clusters) in zip(axes, found.items(), strict=True):
         for cluster, look in enumerate(({"color": "#0072b2", "marker": "o"}, {"color": "#d55e00", "marker": "^"})):
             ax.plot(*X[clusters == cluster].T, linestyle="", markersize=3.5, alpha=0.8, **look)
-        ax.set(title=f"{name}: {100 * _error(clusters, y):.1f} % wrong", aspect="equal", xticks=[], yticks=[])
+        ax.set(title=f"{name}: {100 * clustering_error(clusters, y):.1f} % wrong", aspect="equal", xticks=[], yticks=[])
     return figure
