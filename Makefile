@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 DATA ?=
 BENCH_DATA := $(if $(DATA),--data $(DATA))
 
-.PHONY: demo test lint types suite bench docs clean
+.PHONY: demo test lint types suite bench docs package clean
 
 demo: $(VENV)/.demo-installed
 	$(BIN)/python -m halfmoon.experiments.demo --out demo.png
@@ -52,6 +52,16 @@ $(VENV)/.docs-installed: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --editable ".[docs]"
 	touch $@
 
+# Build wheel and sdist, and try the wheel in an environment that holds nothing else.
+package:
+	rm -rf dist $(VENV)-build $(VENV)-package
+	$(PYTHON) -m venv $(VENV)-build
+	$(VENV)-build/bin/python -m pip install --quiet build
+	$(VENV)-build/bin/python -m build --outdir dist .
+	$(PYTHON) -m venv $(VENV)-package
+	$(VENV)-package/bin/python -m pip install --quiet dist/*.whl
+	cd dist && ../$(VENV)-package/bin/python ../tests/smoke.py
+
 clean:
-	rm -rf docs/_build docs/auto_examples docs/generated docs/sg_execution_times.rst
+	rm -rf dist $(VENV)-build $(VENV)-package docs/_build docs/auto_examples docs/generated docs/sg_execution_times.rst
 	rm -rf $(VENV) .coverage .mypy_cache .pytest_cache .ruff_cache .import_linter_cache demo.png

@@ -1,0 +1,24 @@
+"""What ``make package`` runs where only the wheel and what it needs are installed."""
+
+import subprocess
+import sys
+from importlib.metadata import files
+from importlib.util import find_spec
+
+import numpy as np
+from sklearn.datasets import make_moons
+
+import halfmoon
+
+extras = [name for name in ("matplotlib", "pandas", "typer", "rich", "skops", "networkx") if find_spec(name)]
+assert not extras, f"the wheel has pulled in {extras}"
+packed = [str(path) for path in files("halfmoon")]
+assert not [path for path in packed if "tests" in path or path.endswith((".npz", ".csv", ".png"))], packed
+
+X, y = make_moons(200, noise=0.1, random_state=0)
+model = halfmoon.LapSVC().fit(X, np.where(np.arange(200) % 20 == 0, y, -1))
+assert model.score(X, y) > 0.7
+command = subprocess.run([sys.executable, "-m", "halfmoon", "--help"], capture_output=True, text=True, check=False)
+assert command.returncode == 2, command
+assert "halfmoon[cli]" in command.stderr, command
+print(f"halfmoon {halfmoon.__version__}: {len(packed)} files, no extras, score {model.score(X, y):.2f}")
