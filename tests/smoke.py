@@ -10,15 +10,22 @@ from sklearn.datasets import make_moons
 
 import halfmoon
 
-extras = [name for name in ("matplotlib", "pandas", "typer", "rich", "skops", "networkx") if find_spec(name)]
-assert not extras, f"the wheel has pulled in {extras}"
-packed = [str(path) for path in files("halfmoon")]
-assert not [path for path in packed if "tests" in path or path.endswith((".npz", ".csv", ".png"))], packed
+EXTRAS = ("matplotlib", "pandas", "typer", "rich", "skops", "networkx")
 
-X, y = make_moons(200, noise=0.1, random_state=0)
-model = halfmoon.LapSVC().fit(X, np.where(np.arange(200) % 20 == 0, y, -1))
-assert model.score(X, y) > 0.7
-command = subprocess.run([sys.executable, "-m", "halfmoon", "--help"], capture_output=True, text=True, check=False)
-assert command.returncode == 2, command
-assert "halfmoon[cli]" in command.stderr, command
-print(f"halfmoon {halfmoon.__version__}: {len(packed)} files, no extras, score {model.score(X, y):.2f}")
+
+def main():
+    found = [name for name in EXTRAS if find_spec(name)]
+    assert not found, f"the wheel has pulled in {found}"
+    packed = [str(path) for path in files("halfmoon")]
+    assert not [path for path in packed if "tests" in path or path.endswith((".npz", ".csv", ".png"))], packed
+    X, y = make_moons(200, noise=0.1, random_state=0)
+    score = halfmoon.LapSVC().fit(X, np.where(np.arange(200) % 20 == 0, y, -1)).score(X, y)
+    assert score > 0.7
+    command = subprocess.run([sys.executable, "-m", "halfmoon", "--help"], capture_output=True, text=True, check=False)
+    assert command.returncode == 2, command
+    assert "halfmoon[cli]" in command.stderr, command
+    print(f"halfmoon {halfmoon.__version__}: {len(packed)} files, no extras, score {score:.2f}")
+
+
+if __name__ == "__main__":
+    main()
