@@ -10,6 +10,8 @@ from scipy import sparse
 
 from halfmoon.graph import check_graph, knn_graph
 
+collect_ignore = ["conftest.py", "cli/conftest.py"]  # no doctests here, and two modules of one name
+
 
 @pytest.fixture
 def seed():

@@ -68,8 +68,9 @@ def scaled_kernel(model, new, X):
     at_examples = np.diagonal(kernel(X[rows]))
     if kernel.extension == "kernel":
         return K / at_examples.mean(), own / at_examples.mean()
-    s = kernel.interpolate(np.sqrt(np.diagonal(kernel(kernel.landmarks_))))
-    s_new = kernel.extension_.average(new, s[:, None])
+    sizes = np.sqrt(np.diagonal(kernel(kernel.landmarks_)))
+    s_new = kernel.extension_.average(new, kernel.interpolate(sizes)[:, None])
+    s_new = np.maximum(s_new, sizes.min())  # where the interpolant undershoots
     return K / s_new / np.sqrt(at_examples), own / s_new[:, 0] ** 2
 
 

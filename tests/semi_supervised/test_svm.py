@@ -26,8 +26,8 @@ def test_margins_agree_with_the_multipliers(rng, C):
     assert np.all(alpha <= C * weights)
     assert abs(dual.sum()) <= 1e-9 * C
     if np.any((alpha > 0.0) & (alpha < C * weights)):
-        np.testing.assert_array_less(margins[alpha > 0.0], 1.0 + 1e-5)
-        np.testing.assert_array_less(1.0 - 1e-5, margins[alpha < C * weights])
+        np.testing.assert_array_less(margins[alpha > 0.0], 1.0 + 1e-7)
+        np.testing.assert_array_less(1.0 - 1e-7, margins[alpha < C * weights])
 
 
 @pytest.mark.parametrize("C", [1e-2, 1.0, 1e2])
@@ -36,7 +36,7 @@ def test_agrees_with_scikit_learn(rng, C):
     dual, intercept = support_vector_machine(K, signs, C * weights)
     peer = SVC(C=C, kernel="precomputed", tol=1e-9).fit(K, signs, sample_weight=weights)
     # libsvm keeps kernel values in float32
-    np.testing.assert_allclose(K @ dual + intercept, peer.decision_function(K), atol=1e-4 * max(1.0, C))
+    np.testing.assert_allclose(K @ dual + intercept, peer.decision_function(K), atol=1e-5 * max(1.0, C))
 
 
 def test_a_bound_of_zero_leaves_an_example_out(rng):
@@ -46,7 +46,7 @@ def test_a_bound_of_zero_leaves_an_example_out(rng):
     kept = np.flatnonzero(weights)
     dual, intercept = support_vector_machine(K, signs, weights)
     alone, same = support_vector_machine(K[np.ix_(kept, kept)], signs[kept], weights[kept])
-    np.testing.assert_allclose(K[:, kept] @ alone + same, K @ dual + intercept, atol=1e-4)
+    np.testing.assert_allclose(K[:, kept] @ alone + same, K @ dual + intercept, atol=1e-7)
 
 
 def test_one_class_is_answered_by_the_intercept():

@@ -11,11 +11,12 @@ from halfmoon._validation import check_real
 from halfmoon.kernels import DataDependentKernel
 from halfmoon.semi_supervised._base import LapClassifier
 from halfmoon.semi_supervised._labels import Examples
-from halfmoon.semi_supervised._svm import ROUGH, support_vector_machine
+from halfmoon.semi_supervised._svm import support_vector_machine
 
 __all__ = ["LapSVC"]
 
 Matrix = NDArray[np.float64]
+ROUGH = 1e-5  # tolerance of the many machines of leave-one-out
 
 
 class LapSVC(LapClassifier):
