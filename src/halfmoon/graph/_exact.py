@@ -22,6 +22,7 @@ Neighbors = tuple[NDArray[np.float64], NDArray[np.intp]]
 
 MARGIN = 4  # products round: fetch a few more candidates, then measure them exactly
 QUERY_PANEL, DATA_PANEL = 1024, 2048
+WORTH_THREADS = 5000  # queries of a KD-tree from which threads of their own pay
 
 
 class KDTreeSearch:
@@ -33,7 +34,8 @@ class KDTreeSearch:
 
     def query(self, Y: NDArray[Any], k: int) -> Neighbors:
         """Return the k nearest rows of each row of Y."""
-        distances, indices = self.tree.query(Y, k=np.arange(1, k + 1), p=self.minkowski, workers=self.options.threads)
+        workers = self.options.threads if len(Y) > WORTH_THREADS else 1
+        distances, indices = self.tree.query(Y, k=np.arange(1, k + 1), p=self.minkowski, workers=workers)
         return distances, indices
 
 
