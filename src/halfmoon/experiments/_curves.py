@@ -31,8 +31,7 @@ def curve_job(
 ) -> Job:
     """Return the trials of one task; jobs with other curves draw the same data, labels and landmarks."""
     work = partial(_trial, task, curves, sizes, grid, options.data, options.seed)
-    name = task.name.lower().replace(" ", "-") + suffix
-    return Job(name, work, trials, repr((task, curves, sizes, grid, options.seed)))
+    return Job(task.name + suffix, work, trials, repr((task, curves, sizes, grid, options.seed)))
 
 
 def _trial(
@@ -87,10 +86,11 @@ def plot_curves(panels: Sequence[tuple[str, list[dict[str, Any]]]], columns: int
 
     count = -(-len(panels) // columns)
     figure, axes = plt.subplots(
-        count, columns, figsize=(4.6 * columns, 3.8 * count), squeeze=False, layout="constrained"
+        count, columns, figsize=(4.8 * columns, 4.6 * count), squeeze=False, layout="constrained"
     )
     for ax, (title, rows) in zip(axes.flat, panels, strict=True):
         percent = [row | {"error": 100 * row["error"]} for row in rows]
         LearningCurveDisplay(percent, error_name="test error in %").plot(ax=ax)
         ax.set_title(title)
+        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2, frameon=False, fontsize="small")
     return figure

@@ -71,7 +71,7 @@ class Table:
 def run_trials(job: Job, folder: Path, *, jobs: int, resume: bool) -> list[dict[str, Any]]:
     """Return the rows of all trials of a job, computing those that are not there yet."""
     digest = hashlib.sha256(job.fingerprint.encode()).hexdigest()[:8]
-    path = folder / f"{job.name}-{digest}.csv"  # other parameters, another file
+    path = folder / f"{job.name.lower().replace(' ', '-')}-{digest}.csv"  # other parameters, another file
     if not resume:
         path.unlink(missing_ok=True)
     table = Table(path)
