@@ -88,7 +88,9 @@ def plot_curves(panels: Sequence[tuple[str, list[dict[str, Any]]]], columns: int
     figure, axes = plt.subplots(
         count, columns, figsize=(4.8 * columns, 4.6 * count), squeeze=False, layout="constrained"
     )
-    for ax, (title, rows) in zip(axes.flat, panels, strict=True):
+    for ax in axes.flat[len(panels) :]:
+        ax.set_axis_off()
+    for ax, (title, rows) in zip(axes.flat, panels, strict=False):
         percent = [row | {"error": 100 * row["error"]} for row in rows]
         LearningCurveDisplay(percent, error_name="test error in %").plot(ax=ax)
         ax.set_title(title)

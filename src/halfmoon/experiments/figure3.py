@@ -84,7 +84,8 @@ def plot(rows: Rows) -> Any:
         paper.append((name, [row for row in own if row["method"] in (RBF, BUDGET, EFFICIENT)]))
         beside = {EFFICIENT} | {row["method"] for row in own} - swept - {RBF, BUDGET}
         other.append((name, [row for row in own if row["method"] in beside]))
-        landmarks.append((f"{name}: landmarks", sweep))
+        if len(swept) > 1:
+            landmarks.append((f"{name}: landmarks", sweep))
     return plot_curves(paper + other + landmarks, columns=len(paper))
 
 
