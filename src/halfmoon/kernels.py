@@ -395,11 +395,11 @@ class DataDependentKernel(BaseEstimator):
     def extend(self, name: str) -> Extension:
         """Return the extension of this name; the graph extension shares its search with one that is there."""
         bent = (self.K_hat_, self.restriction_, self.eta_)
-        known = getattr(self, "extension_", None)
         if name == "kernel":
             return KernelExtension(self.base_kernel_, self.landmarks_, *bent)
         if self.points_ is None:
             raise ValueError("A kernel fitted with extension='kernel' has forgotten its points. Fit it with 'auto'.")
+        known = getattr(self, "extension_", None)
         if isinstance(known, GraphExtension):
             return known.bent(*bent, self.regularizer_)
         return GraphExtension(

@@ -182,7 +182,7 @@ def test_openml_letters_become_numbers(monkeypatch):
 
 def test_draws_keep_their_promises(rng):
     X, y = rng.normal(size=(90, 2)), np.where(np.arange(90) < 12, 1.0, -1.0)
-    drawn = draw_trial(X, y, 60, 20, 30, 10, seed=int(rng.integers(1 << 31)))
+    drawn = draw_trial(X, y, 60, 20, (10, 30), 0.5, seed=int(rng.integers(1 << 31)))
     assert min(np.sum(drawn.y[drawn.labeled[:10]] == sign) for sign in (-1.0, 1.0)) >= 2
     assert len(np.unique(drawn.landmarks)) == len(drawn.landmarks)
     assert np.isin(drawn.labeled, drawn.landmarks[:20]).sum() == 15

@@ -44,7 +44,7 @@ def _trial(
     trial: int,
 ) -> list[dict[str, Any]]:
     X, y = load_task(task, folder)
-    drawn = draw_trial(X, y, task.n, task.n_test, max(sizes), min(sizes), seed=trial_seed(seed, trial))
+    drawn = draw_trial(X, y, task.n, task.n_test, sizes, grid.share, trial_seed(seed, trial))
     return list(errors_of_trial(drawn, curves, sizes, grid))
 
 

@@ -7,7 +7,7 @@ eta, width and the labelled sets of all sizes share the rest.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,6 @@ __all__ = ["GRAPH_BASELINES", "Curve", "Draw", "Grid", "draw_trial", "errors_of_
 Matrix = NDArray[np.float64]
 Indices = NDArray[np.intp]
 FOLDS = 5
-SHARE = 0.5  # of the labelled points that are landmarks: the paper's "strong bias" (uniform would be some per cent)
 FEWEST = 2  # of each class among the first labels
 TEMPERATURES = (1.0, 2.0, 4.0, 8.0)
 ROUGH = 1e-3  # tolerance of the machines that are only compared, as in scikit-learn
@@ -43,6 +42,7 @@ class Grid:
     ridge: float = 1e-3
     C: float = 10.0
     n_neighbors: int = 5
+    share: float = 0.5  # of the labelled points among the landmarks: the paper's "strong bias"
 
 
 @dataclass(frozen=True)
@@ -73,13 +73,14 @@ class Draw:
     y_test: NDArray[np.float64]
     labeled: Indices
     landmarks: Indices
-    seed: int = field(default=0)
+    seed: int
 
 
 def draw_trial(
-    X: NDArray[Any], y: NDArray[np.float64], n: int, n_test: int, n_labels: int, fewest: int, seed: int
+    X: NDArray[Any], y: NDArray[np.float64], n: int, n_test: int, sizes: tuple[int, ...], share: float, seed: int
 ) -> Draw:
-    """Draw training and test rows, labels and landmarks; the first `fewest` labels hold two of each class."""
+    """Draw training and test rows, labels and landmarks; the smallest labelled set holds two of each class."""
+    fewest, n_labels = min(sizes), max(sizes)
     rng = np.random.default_rng(seed)
     rows = rng.permutation(len(y))
     train, test = rows[:n], rows[n : n + n_test]
@@ -87,7 +88,7 @@ def draw_trial(
     while min(np.sum(y[train[labeled[:fewest]]] == sign) for sign in (-1.0, 1.0)) < FEWEST:
         labeled = rng.permutation(n)
     labeled, others = labeled[:n_labels], labeled[n_labels:]
-    biased = rng.permutation(labeled)[: int(SHARE * n_labels)]
+    biased = rng.permutation(labeled)[: int(share * n_labels)]
     landmarks = np.concatenate([biased, others])
     return Draw(X[train], y[train], X[test], y[test], labeled, landmarks, seed)
 
@@ -173,16 +174,16 @@ def _tuned(curve: Curve, geometry: _Geometry, sizes: tuple[int, ...]) -> Iterato
             loss = cross_validated_loss(K[:size, :size], signs[:size], C)
             if size not in best or loss < best[size][0]:
                 best[size] = loss, params, pieces
-    machines = {}
+    chosen, intercepts = {}, {}
     for size, (_, _, pieces) in best.items():
         dual = np.zeros((len(signs), 1))
         K = pieces.gram(curve.kind)[:size, :size]
-        dual[:size, 0], intercept = support_vector_machine(K, signs[:size], np.full(size, C))
-        machines[size] = dual, np.array([intercept])
-    chosen = {size: (pieces, machines[size][0]) for size, (_, _, pieces) in best.items()}
+        dual[:size, 0], intercepts[size] = support_vector_machine(K, signs[:size], np.full(size, C))
+        chosen[size] = pieces, dual
     known = _solved_together(chosen) if curve.kind == "graph" else {}
-    for size, (loss, params, pieces) in best.items():
-        decision = pieces.decision({curve.kind: 1.0}, *machines[size], known.get(size))
+    for size, (pieces, dual) in chosen.items():
+        decision = pieces.decision({curve.kind: 1.0}, dual, np.array([intercepts[size]]), known.get(size))
+        loss, params, _ = best[size]
         yield _row(curve, size, decision(drawn.X_test)[:, 0], drawn) | {"loss": loss} | params
 
 

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 
+from halfmoon import __version__
 from halfmoon._progress import report
 from halfmoon.exceptions import DisconnectedGraphWarning
 
@@ -70,7 +71,7 @@ class Table:
 
 def run_trials(job: Job, folder: Path, *, jobs: int, resume: bool) -> list[dict[str, Any]]:
     """Return the rows of all trials of a job, computing those that are not there yet."""
-    digest = hashlib.sha256(job.fingerprint.encode()).hexdigest()[:8]
+    digest = hashlib.sha256(f"{__version__} {job.fingerprint}".encode()).hexdigest()[:8]
     path = folder / f"{job.name.lower().replace(' ', '-')}-{digest}.csv"  # other parameters, another file
     if not resume:
         path.unlink(missing_ok=True)
