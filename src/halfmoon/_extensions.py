@@ -26,8 +26,9 @@ from scipy import linalg
 from halfmoon._base_kernels import BaseKernel
 from halfmoon.graph import NeighborSearch, SearchOptions, find_copies
 from halfmoon.graph._copies import Copies
+from halfmoon.interpolation import interpolate, interpolation_rows
 from halfmoon.regularizers import Regularizer
-from halfmoon.restriction import Restriction, interpolate, interpolation_rows
+from halfmoon.restriction import Restriction
 from halfmoon.solvers import SolveOptions
 
 __all__ = ["Extension", "GraphExtension", "KernelExtension"]

@@ -26,6 +26,7 @@ from halfmoon._validation import (
 )
 from halfmoon.graph import check_graph, knn_graph
 from halfmoon.graph._neighbors import METRICS
+from halfmoon.interpolation import interpolate
 from halfmoon.landmarks import select_landmarks
 from halfmoon.regularizers import (
     AmplifiedResistance,
@@ -35,7 +36,7 @@ from halfmoon.regularizers import (
     Regularizer,
 )
 from halfmoon.regularizers._base import GraphRegularizer
-from halfmoon.restriction import Restriction, compute_restriction, interpolate, tell
+from halfmoon.restriction import Restriction, compute_restriction, tell
 from halfmoon.solvers import SolveOptions
 
 __all__ = ["DataDependentKernel", "fit_small"]

@@ -23,10 +23,11 @@ from threadpoolctl import threadpool_limits
 from halfmoon._extensions import GraphExtension
 from halfmoon._progress import report
 from halfmoon._validation import check_integer
+from halfmoon.interpolation import interpolation_rows_of_powers
 from halfmoon.kernels import VARIABLE, DataDependentKernel
 from halfmoon.model_selection._split import LabeledKFold
 from halfmoon.regularizers import PowerRegularizer
-from halfmoon.restriction import Restriction, interpolation_rows_of_powers, restrict_powers
+from halfmoon.restriction import Restriction, restrict_powers
 from halfmoon.semi_supervised._labels import Examples
 from halfmoon.semi_supervised._pieces import LabeledKernels
 
