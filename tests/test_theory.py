@@ -8,8 +8,8 @@ from scipy import linalg, sparse
 from halfmoon import DataDependentKernel, restrict
 from halfmoon.exceptions import AccuracyWarning
 from halfmoon.graph import knn_graph, laplacian
+from halfmoon.interpolation import interpolate
 from halfmoon.regularizers import PowerRegularizer
-from halfmoon.restriction import interpolate
 from halfmoon.solvers import SOLVERS, SolveOptions, null_modes
 from halfmoon.solvers._dense_chain import DenseChainSolver
 from reference import (
