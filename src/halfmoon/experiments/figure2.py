@@ -22,7 +22,7 @@ class Config:
     """Sizes of the labelled sets and the grid."""
 
     sizes: tuple[int, ...] = (20, 30, 40, 60, 100, 150)
-    grid: Grid = field(default_factory=lambda: Grid(powers=(1, 2, 3), etas=(1e-4, 1e-3, 1e-2, 1e-1)))
+    grid: Grid = field(default_factory=lambda: Grid(powers=(1, 2, 3), etas=(1e-3, 1e-2, 1e-1, 1.0)))
 
 
 def curves_of(task: Task) -> tuple[Curve, ...]:

@@ -32,7 +32,7 @@ class Config:
     """Sizes of the labelled sets and the grid."""
 
     sizes: tuple[int, ...] = (20, 30, 50, 100, 200, 300)
-    grid: Grid = field(default_factory=lambda: Grid(powers=(3, 4), etas=(1e-3, 1e-2, 1e-1, 1.0)))
+    grid: Grid = field(default_factory=lambda: Grid(powers=(3, 4), etas=(1e-2, 1e-1)))
 
 
 def curves_of(task: Task) -> tuple[Curve, ...]:
@@ -62,7 +62,7 @@ def experiment(options: Options) -> Experiment:
     """Return the jobs of Figure 3."""
     config, tasks = Config(), list(LARGE_TASKS)
     if options.quick:
-        config, tasks = Config(grid=Grid(powers=(3,), etas=(1e-3, 1e-2), widths=(0.7,))), tasks[:1]
+        config, tasks = Config(grid=Grid(powers=(3,), etas=(1e-2, 1e-1), widths=(0.7,))), tasks[:1]
     jobs = [
         curve_job(task, curves_of(task), config.sizes, config.grid, options, options.count(task.trials, 2))
         for task in tasks

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
+from scipy import linalg, sparse
 
 from halfmoon._base_kernels import BaseKernel
 from halfmoon._extensions import GraphExtension, KernelExtension
@@ -75,6 +75,17 @@ class LabeledKernels:
         """Equation 6 on the labelled rows."""
         extension, M = self.measured
         return self.base - extension.eta * (M @ M.T)
+
+    def bent_without(self, held_out: NDArray[np.intp]) -> Matrix:
+        """Equation 6 on the labelled rows, measured at all landmarks but those among the held-out rows.
+
+        A held-out row that stays a landmark is no new point: the graph itself speaks there (footnote 5 of the paper).
+        F F' less some of the rows and columns of its inverse is F F' off the span of these rows of F.
+        """
+        extension, M = self.measured
+        left_out = np.isin(self.kernel.landmark_indices_, self.rows[held_out])
+        MZ = M @ linalg.qr(extension.root[left_out].T, mode="economic")[0]
+        return self.bent + extension.eta * (MZ @ MZ.T)
 
     @cached_property
     def placed(self) -> tuple[GraphExtension, Matrix]:
