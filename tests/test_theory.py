@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy import linalg, sparse
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from halfmoon import DataDependentKernel, restrict
 from halfmoon.exceptions import AccuracyWarning
@@ -189,6 +190,18 @@ def test_theorem_4_3_kernel_error(cloud, rng, power, sloppy):
     rough = DataDependentKernel("rbf", solver=sloppy, eps=1e6, **options).fit(X)
     assert np.abs(exact(A) - rough(A)).max() <= rough.kernel_error_bound() + 1e-9
     assert exact.kernel_error_bound() < 1e-6
+
+
+def test_theorem_4_3_in_the_units_of_the_kernel(cloud, sloppy):
+    """c K with eta / c is c times the kernel, and so is the bound (the paper's kappa must be squared)."""
+    X, W = cloud
+
+    def bound(c):
+        options = {"eta": 0.5 / c, "eta_unit": 1.0, "graph": W, "ridge": 0.1, "extension": "kernel", "n_landmarks": 15}
+        kernel = DataDependentKernel(ConstantKernel(c) * RBF(0.5), solver=sloppy, eps=1e6, random_state=0, **options)
+        return kernel.fit(X).kernel_error_bound()
+
+    assert_allclose(bound(100.0), 100.0 * bound(1.0))
 
 
 @pytest.mark.parametrize("normalized", NORMALIZED)

@@ -316,8 +316,9 @@ class DataDependentKernel(BaseEstimator):
         for name, value in params.items():
             setattr(twin, name, value)
         if restriction is not None:
-            assert isinstance(self.regularizer_, PowerRegularizer)
-            twin.restriction_, twin.regularizer_ = restriction, self.regularizer_.with_power(twin.power)
+            twin.restriction_ = restriction
+            if isinstance(self.regularizer_, PowerRegularizer):
+                twin.regularizer_ = self.regularizer_.with_power(twin.power)
             if not np.array_equal(restriction.landmarks, self.restriction_.landmarks):
                 twin._move_to(restriction.landmarks)
         twin._bend()
@@ -502,9 +503,10 @@ class DataDependentKernel(BaseEstimator):
     def kernel_error_bound(self) -> float:
         """Return the bound of Theorem 4.3 on ``|K - K_exact|`` for points with K(x, x) <= that of the landmarks.
 
-        ``eta kappa n_hat |dA| / (lambda (lambda - |dA|))``, with ``|dA|`` the verified spectral error of A, kappa the
+        ``eta kappa^2 n_hat |dA| / (lambda (lambda - |dA|))``, with ``|dA|`` the verified spectral error of A, kappa the
         largest base-kernel value K(x, x) on the landmarks and lambda the smallest eigenvalue of A + eta K_hat.
-        It holds for eq. 6; infinite where ``|dA| >= lambda``.
+        It holds for eq. 6; infinite where ``|dA| >= lambda``. The paper has kappa in place of its square, which is
+        right for kappa = 1: the n_hat entries of k_x are at most kappa each.
 
         Examples
         --------
@@ -521,7 +523,7 @@ class DataDependentKernel(BaseEstimator):
         dA, kappa = r.spectral_error_bound, float(np.diagonal(K_hat).max())
         if dA >= lowest:
             return np.inf
-        return self.eta_ * kappa * len(r.landmarks) * dA / (lowest * (lowest - dA))
+        return self.eta_ * kappa**2 * len(r.landmarks) * dA / (lowest * (lowest - dA))
 
     def as_gp_kernel(self) -> DataDependentGPKernel:
         """Return this fitted kernel for scikit-learn's Gaussian processes, KernelRidge and KernelPCA.

@@ -11,7 +11,7 @@ import pytest
 from halfmoon.exceptions import DataNotFoundError
 from halfmoon.experiments import _data, _trials, figure1, figure2, figure3, figure4, figure5
 from halfmoon.experiments._baselines import BASELINES
-from halfmoon.experiments._experiment import Options
+from halfmoon.experiments._experiment import Options, count_of_claims
 from halfmoon.experiments._kernel_curves import Grid, cross_validated_loss, draw_trial
 from halfmoon.experiments._trials import Job, Table, run_trials
 from halfmoon.experiments.reproduce import EXPERIMENTS, reproduce
@@ -111,6 +111,12 @@ def test_summary_has_a_verdict_for_every_claim(run, tmp_path):
     summary = (tmp_path / "summary.md").read_text()
     assert summary.count("| holds |") + summary.count("| missed |") == len(claims)
     assert f"{sum(claim.holds for claim in claims)} of {len(claims)} claims hold" in summary
+
+
+def test_two_trials_cannot_be_significant(run):
+    claims = run("figure3", trials=2)
+    assert {claim.verdict for claim in claims if "clearly" in claim.text} == {"too few trials"}
+    assert count_of_claims(claims).endswith(f"of {sum('clearly' not in claim.text for claim in claims)} claims hold")
 
 
 def count_calls(folder, trial):

@@ -118,6 +118,15 @@ def test_default_kernel_and_scoring(moons):
         without.predict(X)
 
 
+@pytest.mark.parametrize("regularizer", ["heat", "resistance"])
+def test_every_regularizer_can_be_searched(moons, regularizer):
+    X, _, few = moons
+    estimator = LapRLSClassifier(kernel=DataDependentKernel(n_neighbors=8, regularizer=regularizer, extension="graph"))
+    search = KernelSearchCV(estimator, {"kernel__eta": [0.1, 10.0]}).fit(X, few)
+    by_hand = estimator.set_params(kernel__eta=search.best_params_["kernel__eta"]).fit(X, few)
+    np.testing.assert_allclose(search.decision_function(X), by_hand.decision_function(X), atol=1e-6)
+
+
 def test_wrong_names_are_told(moons):
     X, _, few = moons
     with pytest.raises(ValueError, match=r"The grid names \['kernel__etta'\]"):

@@ -238,6 +238,18 @@ def test_kinds_of_data(rng, moons, estimator, make):
     assert_allclose(restored.predict(make(X)), expected, atol=1e-6)
 
 
+@pytest.mark.parametrize("estimator", [*CLASSIFIERS, LapRLSRegressor])
+def test_rows_of_weight_zero_are_new_points(rng, moons, estimator):
+    X, _, few = moons
+    y = np.where(few < 0, np.nan, few) if estimator is LapRLSRegressor else few
+    weights = np.where((few < 0) & (rng.random(250) < 0.3), 0.0, 1.0)
+    kernel = DataDependentKernel(n_neighbors=10, n_landmarks=60, random_state=0)
+    model = estimator(kernel=kernel).fit(X, y, sample_weight=weights)
+    without = estimator(kernel=kernel).fit(X[weights > 0], y[weights > 0])
+    left_out = X[weights == 0]
+    assert_allclose(model.transduction_[weights == 0], without.predict(left_out), atol=1e-8)
+
+
 @pytest.mark.parametrize("extension", EXTENSIONS)
 def test_predictive_deviation_follows_from_the_kernel(rng, moons, extension):
     X, _, few = moons
@@ -247,13 +259,22 @@ def test_predictive_deviation_follows_from_the_kernel(rng, moons, extension):
     mean, std = model.predict(new, return_std=True)
     assert_allclose(mean, model.predict(new))
     K = model._pieces.gram(extension)
-    P = np.linalg.inv(K + 0.1 * np.eye(len(K)))
-    sums = P.sum(axis=1)
-    P -= np.outer(sums, sums) / sums.sum()
+    flat = 1e5  # the prior variance of the intercept
+    G_inverse = np.linalg.inv(K + flat + 0.1 * np.eye(len(K)))
     t = model._examples.targets - model._examples.targets.mean()
     cross, own = scaled_kernel(model, new, X)
-    variance = own - np.einsum("ij,jk,ik->i", cross, P, cross)
-    assert_allclose(std, np.sqrt(np.maximum(variance, 0.0) * (t @ P @ t) / len(t)), rtol=1e-3, atol=1e-4)
+    variance = own + flat - np.einsum("ij,jk,ik->i", cross + flat, G_inverse, cross + flat)
+    assert_allclose(std, np.sqrt(np.maximum(variance, 0.0) * (t @ G_inverse @ t) / len(t)), rtol=1e-3, atol=1e-3)
+
+
+def test_deviation_is_small_where_targets_are_known_and_large_far_away(rng):
+    X = np.sort(rng.uniform(-3.0, 3.0, size=(60, 1)), axis=0)
+    y = np.where(np.arange(60) % 4 == 0, np.sin(X[:, 0]), np.nan)
+    kernel = DataDependentKernel(n_neighbors=8, extension="kernel", eta=0.0)  # the base kernel
+    model = LapRLSRegressor(alpha=1e-4, kernel=kernel).fit(X, y)
+    known = model.predict(X[::4], return_std=True)[1]
+    far = model.predict([[40.0]], return_std=True)[1]
+    assert known.max() < 0.1 * far[0]
 
 
 def test_given_graph_numbers_the_rows(rng, moons):

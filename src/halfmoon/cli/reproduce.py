@@ -62,7 +62,7 @@ def command(
             import joblib
             import matplotlib
 
-            from halfmoon.experiments._experiment import Options
+            from halfmoon.experiments._experiment import Options, count_of_claims
             from halfmoon.experiments.reproduce import EXPERIMENTS, reproduce
 
             matplotlib.use("Agg")
@@ -70,10 +70,9 @@ def command(
             options = Options(data=data, seed=seed, trials=trials, quick=quick)
             claims = reproduce(names, out, options, jobs=jobs or joblib.cpu_count(), resume=resume)
         for claim in claims:
-            report.show(f"{'holds ' if claim.holds else 'MISSED'}  {claim.text}: {claim.measured} ({claim.aim})")
-        held = sum(claim.holds for claim in claims)
+            report.show(f"{claim.verdict}: {claim.text}: {claim.measured} ({claim.aim})")
         report.finish(
-            f"{held} of {len(claims)} claims hold",
+            count_of_claims(claims),
             str(out / "summary.md"),
             claims=[vars(claim) for claim in claims],
         )

@@ -9,7 +9,7 @@ from typing import Any
 
 from halfmoon.experiments._trials import Job
 
-__all__ = ["Claim", "Experiment", "Options", "Rows"]
+__all__ = ["Claim", "Experiment", "Options", "Rows", "count_of_claims"]
 
 Rows = Mapping[str, list[dict[str, Any]]]  # by job
 
@@ -37,7 +37,18 @@ class Claim:
     text: str
     aim: str
     measured: str
-    holds: bool
+    holds: bool | None  # None: too few trials to tell
+
+    @property
+    def verdict(self) -> str:
+        """The word for it."""
+        return {True: "holds", False: "missed", None: "too few trials"}[self.holds]
+
+
+def count_of_claims(claims: Sequence[Claim]) -> str:
+    """Say how many of the claims hold that could be checked."""
+    decided = [claim.holds for claim in claims if claim.holds is not None]
+    return f"{sum(decided)} of {len(decided)} claims hold"
 
 
 @dataclass(frozen=True)

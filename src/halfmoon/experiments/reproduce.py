@@ -11,7 +11,7 @@ from typing import Any
 import joblib
 
 from halfmoon.experiments import figure1, figure2, figure3, figure4, figure5, table1
-from halfmoon.experiments._experiment import Claim, Experiment, Options
+from halfmoon.experiments._experiment import Claim, Experiment, Options, count_of_claims
 from halfmoon.experiments._trials import disconnected_as_they_are, run_trials
 
 __all__ = ["EXPERIMENTS", "reproduce"]
@@ -94,17 +94,16 @@ def _section(experiment: Experiment, rows: Any, claims: list[Claim], seconds: fl
 
 def _verdicts(claims: list[Claim]) -> str:
     lines = ["| claim | aim | measured | verdict |", "|---|---|---|---|"]
-    lines += [f"| {c.text} | {c.aim} | {c.measured} | {'holds' if c.holds else 'missed'} |" for c in claims]
+    lines += [f"| {c.text} | {c.aim} | {c.measured} | {c.verdict} |" for c in claims]
     return "\n".join(lines)
 
 
 def _summary(sections: list[str], claims: list[Claim], options: Options, jobs: int) -> str:
-    kept = sum(claim.holds for claim in claims)
     machine = f"{platform.machine()}, {joblib.cpu_count()} cores, Python {platform.python_version()}"
     head = [
         "# Reproduction",
         "",
-        f"{kept} of {len(claims)} claims hold. Seed {options.seed}, {jobs} processes, "
+        f"{count_of_claims(claims)}. Seed {options.seed}, {jobs} processes, "
         f"{'quick' if options.quick else 'full'}; {machine}.",
     ]
     return "\n\n".join(["\n".join(head), *sections]) + "\n"

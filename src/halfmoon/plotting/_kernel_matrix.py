@@ -23,6 +23,9 @@ Matrix = NDArray[np.float64]
 class KernelMatrixDisplay(Display):
     """A kernel matrix, scaled to unit diagonal, ordered by classes or clusters.
 
+    Of an estimator it shows the data-dependent kernel, without the share of the base kernel that
+    `extension="auto"` may add.
+
     Parameters
     ----------
     matrix : ndarray of shape (n, n)

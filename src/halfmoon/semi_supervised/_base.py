@@ -133,10 +133,13 @@ class LapEstimator(BaseEstimator):
         return self.decision_(check_points(X))
 
     def _decide_training(self) -> Matrix:
-        """Return the decision values at the training rows; NaN for rows of weight 0."""
+        """Return the decision values at the training rows; a row of weight 0 is a new point."""
         check_is_fitted(self, "decision_")
-        values = self.decision_.on_training_points(self._examples.X)
-        return np.where(self._examples.point[:, None] >= 0, values[self._examples.point], np.nan)
+        examples = self._examples
+        values = self.decision_.on_training_points(examples.X)[examples.point]
+        if examples.left_out.shape[0]:
+            values[examples.point < 0] = self.decision_(examples.left_out)
+        return values
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -163,8 +166,8 @@ class LapClassifier(ClassifierMixin, LapEstimator):
         super()._learn(self._weighted(examples), pieces)
         self._offsets = np.zeros(len(self.intercept_))
         if self.priors is not None:
-            values = self._decide_training()
-            self._offsets = offsets_for_priors(values[~np.isnan(values[:, 0])], self.priors, len(self.classes_))
+            values = self._decide_training()[self._examples.point >= 0]
+            self._offsets = offsets_for_priors(values, self.priors, len(self.classes_))
         if self.probability:
             held_out = self._leave_one_out(self._pieces.mixed(self.choice_.weights), examples)
             self.calibration_ = Calibration.fit(held_out + self._offsets, examples.targets, examples.weights)

@@ -26,6 +26,8 @@ class Examples:
     ----------
     X : ndarray or csr_array
         The distinct points.
+    left_out : ndarray or csr_array
+        The rows of weight 0.
     point : ndarray of shape (n,)
         Point of each row of the data; -1 for rows of weight 0.
     rows : ndarray of shape (l,)
@@ -37,6 +39,7 @@ class Examples:
     """
 
     X: Any
+    left_out: Any
     point: NDArray[np.intp]
     rows: NDArray[np.intp]
     targets: NDArray[Any]
@@ -64,7 +67,7 @@ class Examples:
             points = points if len(copies.first) == points.shape[0] else points[copies.first]
         else:
             point[present] = np.arange(n)
-        return cls(points, point, **_merged(point[labeled], targets[labeled], weights[labeled]))
+        return cls(points, X[point < 0], point, **_merged(point[labeled], targets[labeled], weights[labeled]))
 
     def relabeled(self, labeled: NDArray[np.bool_], targets: NDArray[Any], sample_weight: Any) -> Examples:
         """Return other labels of the same rows."""

@@ -181,8 +181,7 @@ class LapRLSRegressor(RegressorMixin, _Ridge):
         """Return the predictive standard deviation, the scale of the kernel set by the targets themselves."""
         weights, pieces, examples = self.choice_.weights, self._pieces, self._examples
         solution = self._ridge(pieces.mixed(weights), examples)
-        cross, own = pieces.against(weights, A)
-        variance = np.maximum(own - np.einsum("ij,ij->i", cross @ solution.inverse, cross), 0.0)
+        variance = solution.variance(*pieces.against(weights, A))
         y = examples.targets - np.average(examples.targets, weights=examples.weights)
         scale = float(y @ solution.inverse @ y) / len(y)  # the marginal likelihood's own estimate
         return np.sqrt(scale * variance)

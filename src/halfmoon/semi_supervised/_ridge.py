@@ -21,6 +21,16 @@ class RidgeSolution:
     intercept: NDArray[np.float64]  # (c,)
     residuals: Matrix  # (l, c): y_i - f^(-i)(x_i)
     inverse: Matrix  # (l, l): P, see RidgePath
+    sums: NDArray[np.float64]  # (l,): G^-1 1
+
+    def variance(self, cross: Matrix, own: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the predictive variance of points with kernels `cross` (c) to the examples and `own` to themselves.
+
+        A Gaussian process with covariance K, noise alpha and a flat prior on the intercept has
+        own - c' G^-1 c + (1 - 1' G^-1 c)^2 / (1' G^-1 1), which is own - c' P c + (1 - 2 1' G^-1 c) / (1' G^-1 1).
+        """
+        explained = np.einsum("ij,ij->i", cross @ self.inverse, cross)
+        return np.maximum(own - explained + (1.0 - 2.0 * cross @ self.sums) / self.sums.sum(), 0.0)
 
 
 class RidgePath:
@@ -45,4 +55,4 @@ class RidgePath:
         diagonal = np.diagonal(P)[:, None]
         # A single example: nothing is left to predict it from.
         residuals = np.divide(dual, diagonal, out=self.Y.copy(), where=diagonal > 0.0)
-        return RidgeSolution(dual, (sums @ self.Y) / sums.sum(), residuals, P)
+        return RidgeSolution(dual, (sums @ self.Y) / sums.sum(), residuals, P, sums)
