@@ -27,6 +27,7 @@ __all__ = [
 ]
 
 UNLABELED = -1
+LARGEST = 1e150  # of a feature: squares of distances must not overflow
 
 
 def check_points(X: Any, *, minimum: int = 1) -> Any:
@@ -40,12 +41,14 @@ def check_points(X: Any, *, minimum: int = 1) -> Any:
         return check_features(X)
     if X.dtype not in (np.float64, np.float32, np.uint8):
         X = X.astype(np.float32 if np.can_cast(X.dtype, np.float32) else np.float64)
+    _check_largest(X)
     return np.ascontiguousarray(X)
 
 
 def check_features(X: Any, *, minimum: int = 1) -> Any:
     """Return X as a float64 C-ordered array or a canonical CSR array; never a view that we write to."""
     X = check_array(X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=minimum, input_name="X")
+    _check_largest(X)
     if not sparse.issparse(X):
         return np.ascontiguousarray(X)
     index_type = np.int32 if max(X.nnz, X.shape[1]) <= np.iinfo(np.int32).max else np.int64
@@ -53,6 +56,15 @@ def check_features(X: Any, *, minimum: int = 1) -> Any:
     X = sparse.csr_array((X.data.copy(), indices, indptr), shape=X.shape)
     X.sum_duplicates()
     return X
+
+
+def _check_largest(X: Any) -> None:
+    values = X.data if sparse.issparse(X) else X
+    if values.dtype == np.float64 and values.size and max(values.max(), -values.min()) > LARGEST:
+        raise ValueError(
+            f"X holds values up to {max(values.max(), -values.min()):.3g} in size; beyond {LARGEST:g} squares of "
+            "distances overflow. Rescale the features, with StandardScaler say."
+        )
 
 
 def check_integer(name: str, value: Any, *, low: int, high: int | None = None, advice: str = "") -> int:

@@ -195,6 +195,7 @@ def test_bad_parameters(rng, change, message):
     [
         (np.array([[0.0], [np.nan], [1.0]]), "contains NaN"),
         (np.array([[0.0], [np.inf], [1.0]]), "contains infinity"),
+        (np.array([[0.0], [-1e160], [1.0]]), "up to 1e\\+160 in size"),
         (np.empty((0, 2)), "0 sample"),
         (np.ones((1, 2)), "1 sample"),
         (np.ones(5), "Expected 2D array"),

@@ -192,3 +192,12 @@ def test_methods_refuse_what_they_cannot_do(rng):
     X = rng.normal(size=(30, 3))
     with pytest.raises(ValueError, match=r"method='approximate' needs metric='euclidean' or 'cosine'. Got 'manhattan'"):
         knn_graph(X, method="approximate", metric="manhattan")
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e30])
+def test_approximate_search_tells_what_float32_cannot_hold(rng, scale):
+    X = scale * rng.normal(size=(200, 20))
+    with pytest.raises(ValueError, match="the features must span 1e-15 to"):
+        NeighborSearch(X, method="approximate")
+    _, indices = NeighborSearch(X, method="exact").neighbors_of_data(3)
+    np.testing.assert_array_equal(indices, NeighborSearch(X / scale, method="exact").neighbors_of_data(3)[1])

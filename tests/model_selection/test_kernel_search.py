@@ -127,6 +127,14 @@ def test_every_regularizer_can_be_searched(moons, regularizer):
     np.testing.assert_allclose(search.decision_function(X), by_hand.decision_function(X), atol=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.UndefinedMetricWarning")
+def test_one_target_compares_nothing(moons):
+    y = np.full(len(moons[0]), np.nan)
+    y[3] = 1.0
+    with pytest.raises(ValueError, match="1 labelled rows are too few"):
+        KernelSearchCV(LapRLSRegressor(), {"alpha": [0.1, 1.0]}).fit(moons[0], y)
+
+
 def test_wrong_names_are_told(moons):
     X, _, few = moons
     with pytest.raises(ValueError, match=r"The grid names \['kernel__etta'\]"):

@@ -14,7 +14,7 @@ from sklearn.neighbors import NearestNeighbors
 from halfmoon._parallel import Team
 from halfmoon.graph._kernels.nearest import keep_nearest, measure_pairs, subtract_all
 from halfmoon.graph._options import SearchOptions
-from halfmoon.graph._points import column_means, row_blocks
+from halfmoon.graph._points import column_means, fits_float32, row_blocks
 
 __all__ = ["BlasSearch", "KDTreeSearch", "PairwiseSearch", "sorted_nearest", "without_self"]
 
@@ -80,17 +80,16 @@ class BlasSearch:
     def query(self, Y: NDArray[Any], k: int) -> Neighbors:
         """Return the k nearest rows of each row of Y; ties go to the lowest index."""
         distances, indices = np.empty((Y.shape[0], k)), np.empty((Y.shape[0], k), dtype=np.intp)
-        norms = {kind: self._norms(kind) for kind in (np.float32, np.float64)}
+        kinds = (np.float32, np.float64) if fits_float32(self.X) and fits_float32(Y) else (np.float64,)
+        norms = [self._norms(kind) for kind in kinds]
 
         def work(rows: slice) -> int:
-            block = Y[rows].astype(np.float64)
-            distances[rows], indices[rows], certain = self._search(block, k, norms[np.float32])
-            again = np.flatnonzero(~certain)
-            if again.size:
-                at = rows.start + again
-                distances[at], indices[at], certain = self._search(block[again], k, norms[np.float64])
-                again, at = again[~certain], at[~certain]
-                distances[at], indices[at] = self._subtract(block[again], k)
+            at = np.arange(rows.start, rows.stop)
+            for own in norms:
+                if at.size:
+                    distances[at], indices[at], certain = self._search(Y[at].astype(np.float64), k, own)
+                    at = at[~certain]
+            distances[at], indices[at] = self._subtract(Y[at].astype(np.float64), k)
             return rows.stop
 
         panels = [slice(i, min(i + QUERY_PANEL, Y.shape[0])) for i in range(0, Y.shape[0], QUERY_PANEL)]

@@ -17,7 +17,7 @@ from halfmoon._validation import check_choice
 from halfmoon.graph._approximate import ApproximateSearch
 from halfmoon.graph._exact import BlasSearch, KDTreeSearch, PairwiseSearch, without_self
 from halfmoon.graph._options import SearchOptions
-from halfmoon.graph._points import unit_rows
+from halfmoon.graph._points import FLOAT32_SPANS, fits_float32, unit_rows
 
 __all__ = ["METRICS", "NeighborSearch"]
 
@@ -131,6 +131,11 @@ def _approximate(X: Any, metric: Metric, options: SearchOptions) -> Search:
     if metric not in APPROXIMABLE:
         raise ValueError(
             f"method='approximate' needs metric='euclidean' or 'cosine'. Got {metric!r}. Use method='exact'."
+        )
+    if not fits_float32(X):
+        raise ValueError(
+            f"Approximate search works in float32: the features must span {FLOAT32_SPANS[0]:g} to "
+            f"{FLOAT32_SPANS[1]:g}. Rescale them, with StandardScaler say, or use method='exact'."
         )
     return ApproximateSearch(X, options)
 

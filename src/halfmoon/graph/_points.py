@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.preprocessing import normalize
 
-__all__ = ["column_means", "row_blocks", "unit_rows"]
+__all__ = ["FLOAT32_SPANS", "column_means", "fits_float32", "row_blocks", "unit_rows"]
 
 BLOCK = 1 << 24  # numbers converted at once
+FLOAT32_SPANS = 1e-15, 1e17
 
 
 def row_blocks(X: Any, size: int = BLOCK) -> Iterator[slice]:
@@ -28,6 +29,15 @@ def column_means(X: NDArray[Any]) -> NDArray[np.float64]:
     for rows in row_blocks(X):
         total += X[rows].sum(axis=0, dtype=np.float64)
     return total / X.shape[0]
+
+
+def fits_float32(X: Any) -> bool:
+    """Tell whether float32 holds the squares of the largest differences."""
+    if sparse.issparse(X):
+        span = float(np.abs(X.data).max(initial=0.0))
+    else:
+        span = float((X.max(axis=0) - X.min(axis=0).astype(np.float64)).max())
+    return span == 0.0 or FLOAT32_SPANS[0] < span < FLOAT32_SPANS[1]
 
 
 def unit_rows(X: Any) -> Any:

@@ -147,6 +147,11 @@ class KernelSearchCV(MetaEstimatorMixin, BaseEstimator):
                 report("tuning", len(scores), len(candidates))
                 if (float(scores[number].mean()), -number) > best:
                     best, winner = (float(scores[number].mean()), -number), (model, pieces, group.examples)
+        if best[0] == -np.inf:
+            raise ValueError(
+                f"None of the {len(candidates)} candidates has a finite score: {len(group.examples.rows)} labelled "
+                "rows are too few to compare them by. Label more rows, or fit the estimator without a search."
+            )
         self._record(candidates, np.array([scores[i] for i in range(len(candidates))]))
         self.best_score_, self.best_index_ = best[0], -best[1]
         self.best_params_ = candidates[self.best_index_]
