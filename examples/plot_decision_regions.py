@@ -2,7 +2,8 @@
 Decision regions of five kernels
 ================================
 
-Six labels, 500 points, each kernel with the best eta of three. The base kernel sees the six labelled points only. The
+Six labels, 500 points, each data-dependent kernel with the eta of three that errs least on all points (as in section
+5.2 of the paper). The base kernel sees the six labelled points only. The
 data-dependent kernels also know where the other points lie.
 
 * *budget*: a graph on the 40 landmarks (rings) only.

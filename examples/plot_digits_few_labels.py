@@ -3,7 +3,7 @@ Digits with few labels
 ======================
 
 1,797 images of digits, and the error on the unlabelled ones against the number of labels a class. All methods have
-their defaults except the number of neighbours, which is 8 for both graph methods.
+their defaults except 8 neighbours for both graph methods and 200 landmarks.
 """
 
 import matplotlib.pyplot as plt
@@ -25,8 +25,8 @@ def draw_labels(per_class, seed):
 
 
 # %%
-# The graph and the landmarks do not depend on the labels. :meth:`~halfmoon.LapSVC.refit` keeps them, so the fits after
-# the first take a fraction of its time.
+# :meth:`~halfmoon.LapSVC.refit` keeps the graph and the landmarks of the first fit, so the fits after it take a
+# fraction of its time.
 
 counts, draws = [1, 3, 10], 3
 errors = {name: np.zeros((len(counts), draws)) for name in ("LapSVC", "LabelSpreading", "SVC on the labels")}

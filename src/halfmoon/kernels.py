@@ -156,7 +156,7 @@ class DataDependentKernel(BaseEstimator):
     works. `set_params` drops the fit.
 
     On a disconnected graph every component has its own regulariser. With ``extension="graph"`` the kernel
-    vanishes on components without landmark; with "kernel" it is the base kernel's there.
+    vanishes on components without landmark; with "kernel" their graph has no say, and eq. 6 holds as everywhere.
 
     Examples
     --------

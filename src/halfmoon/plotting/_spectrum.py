@@ -21,7 +21,8 @@ class SpectrumDisplay(Display):
     """Eigenvalues of Q_hat on a logarithmic scale.
 
     Functions on the landmarks along the first eigenvectors are cheap, along the last ones dear. There is one
-    eigenvalue near ridge^power a component of the graph; a wide gap behind further ones speaks for as many clusters.
+    eigenvalue near ridge^power n / n_hat a component of the graph; a wide gap behind further ones speaks for as many
+    clusters.
 
     Parameters
     ----------
