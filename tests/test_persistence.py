@@ -315,6 +315,37 @@ def test_a_failed_write_leaves_the_old_file(step, path, monkeypatch):
     assert os.listdir(path.parent) == [path.name]
 
 
+def test_long_names(tmp_path):
+    """The longest name that a folder takes is not too long while the file is written."""
+    path = tmp_path / (255 * "m")
+    assert again(LapSVC(C=3.0), path).C == 3.0
+    assert os.listdir(tmp_path) == [path.name]
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_link_stays_and_its_file_is_written(there, path, tmp_path):
+    link = tmp_path / "folder" / "link.halfmoon"
+    link.parent.mkdir()
+    link.symlink_to(path)
+    if there:
+        path.write_text("old")
+    save(LapSVC(C=3.0), link)
+    assert link.is_symlink()
+    assert not path.is_symlink()
+    assert load(path).C == load(link).C == 3.0
+    assert os.listdir(link.parent) == [link.name]
+
+
+def test_what_is_not_a_file_stays(path):
+    os.mkfifo(path)
+    with pytest.raises(OSError, match="not a regular file"):
+        save(LapSVC(), path)
+    assert path.is_fifo()
+    with pytest.raises(OSError, match="not a regular file"):
+        save(LapSVC(), path.parent)
+    assert os.listdir(path.parent) == [path.name]
+
+
 def test_header(path):
     save(LapSVC(), path)
     line, payload = path.read_bytes().split(b"\n", 1)

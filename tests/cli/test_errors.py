@@ -1,6 +1,8 @@
 """Bad input gets one line with the row or column and exit code 2; what breaks gets exit code 1."""
 
 import json
+import os
+import shutil
 
 import pytest
 
@@ -91,6 +93,55 @@ def test_bad_places(files, halfmoon, flowers_model):
     check(halfmoon("predict once.hm new.csv --out p.docx"), "Use .csv, .tsv, .parquet, .feather, .npz.")
     check(halfmoon("predict nothere.hm new.csv --out p.csv"), "nothere.hm: no such model file.")
     check(halfmoon("predict new.csv new.csv --out p.csv"), "not a halfmoon model file")
+
+
+OVERWRITTEN = (
+    "fit DATA -t species -o DATA",
+    "fit DATA -t species -o LINK",
+    "predict MODEL DATA -o DATA",
+    "predict MODEL DATA -o LINK",
+    "predict MODEL DATA -o MODEL",
+    "cluster DATA -k 2 -o DATA",
+)
+
+
+@pytest.mark.parametrize("line", OVERWRITTEN)
+def test_a_result_does_not_overwrite_what_it_comes_from(files, halfmoon, flowers_model, tmp_path, line):
+    shutil.copy(files / "test.csv", tmp_path / "data.csv")
+    shutil.copy(flowers_model, tmp_path / "model.csv")
+    (tmp_path / "link.csv").symlink_to(tmp_path / "data.csv")
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    for name in ("data", "model", "link"):
+        line = line.replace(name.upper(), str(tmp_path / f"{name}.csv"))
+    check(halfmoon(line), "the result would overwrite the input")
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_a_model_does_not_overwrite_an_image_of_its_folder(files, halfmoon):
+    image = next((files / "photos" / "1").iterdir())
+    before = image.read_bytes()
+    check(halfmoon(f"fit photos --out {image}"), "the result would overwrite the input photos")
+    assert image.read_bytes() == before
+
+
+IMPOSSIBLE = {
+    "/proc/m.hm": "no file can be written there",
+    "/dev/null": "not a regular file",
+    260 * "m": "name too long",
+    "circle.hm": "not a regular file",
+}
+
+
+@pytest.mark.parametrize("place", IMPOSSIBLE)
+def test_impossible_places_are_told_before_the_work(files, halfmoon, place):
+    """There is no data file, and that would be said first if it were read."""
+    if place.startswith("/") and not os.path.exists(os.path.dirname(place)):
+        pytest.skip("another system")
+    if place == "circle.hm" and not os.path.islink(place):
+        (files / place).symlink_to(place)
+    result = halfmoon(f"fit nothere.csv -t species --out {place}")
+    assert IMPOSSIBLE[place].lower() in result.stderr.lower()
+    check(result, place)
 
 
 def test_a_damaged_model(files, halfmoon, flowers_model, tmp_path):
