@@ -188,6 +188,15 @@ def test_tables_and_texts(path):
     assert np.array_equal(again(model, path).decision_function(WORDS), model.decision_function(WORDS))
 
 
+def test_keys_that_skops_uses_itself(path):
+    """A column may have any name, and keys are no way around the check of what they hold."""
+    names = ("__loader__", "__class__", "__module__", "__id__", "content", "key_types")
+    columns = {name: dict.fromkeys(names, "number") for name in names}
+    assert again(LapSVC(class_weight=columns), path).class_weight == columns
+    with pytest.raises(ModelFileError, match=r"class_weight\.__loader__ is the function or class "):
+        save(LapSVC(class_weight={"__loader__": np.exp}), path)
+
+
 def test_memory_maps(tmp_path, path):
     np.save(tmp_path / "X.npy", X)
     fitted = kernel().fit(np.load(tmp_path / "X.npy", mmap_mode="r"))

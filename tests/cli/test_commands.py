@@ -103,6 +103,14 @@ def test_sparse_rows_and_marks(files, halfmoon):
     assert np.array_equal(np.load("a.npz")["prediction"], np.load("b.npz")["prediction"])
 
 
+def test_columns_may_have_any_name(halfmoon, table, tmp_path):
+    rows = "\n".join(f"{i % 2 + 0.01 * i},{i},{'ab'[i % 2]}" for i in range(20))
+    path, model = table(f"__loader__,__class__,y\n{rows}\n"), tmp_path / "m.hm"
+    assert halfmoon(f"fit {path} --target y --out {model}").exit_code == 0
+    columns = json.loads(halfmoon(f"info {model} --json").stdout)["columns"]
+    assert columns == {"__loader__": "number", "__class__": "number"}
+
+
 def test_minus_one_is_a_class_unless_it_is_said_otherwise(halfmoon, table, tmp_path):
     rows = "\n".join(f"{i % 2 + 0.01 * i},{i},{2 * (i % 2) - 1}" for i in range(20))
     path = table(f"a,b,y\n{rows}\n")
