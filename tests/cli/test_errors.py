@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 from halfmoon import cli
-from halfmoon.cli import fit
+from halfmoon.cli import _figures, fit
 
 TABLES = {
     "fit nothere.csv -t y": "nothere.csv: no such file or folder.",
@@ -166,9 +166,41 @@ def test_what_breaks_is_not_the_users_fault(files, halfmoon, monkeypatch):
     assert result.stderr == "halfmoon: RuntimeError: the sky fell (HALFMOON_TRACEBACK=1 shows where)\n"
 
 
-def test_unknown_options_and_commands(halfmoon):
-    assert halfmoon("fit x.csv --out m.hm --task nonsense").exit_code == 2
-    assert halfmoon("fitt x.csv").exit_code == 2
+USAGE = {
+    "fit x.csv": "Missing option '--out'",
+    "fit": "Missing argument 'DATA'",
+    "fit x.csv --out m.hm --landmarks 0": "'--landmarks'",
+    "fit x.csv --out m.hm --task nonsense": "'--task'",
+    "fit x.csv --out m.hm --landmrks 5": "No such option: --landmrks",
+    "fit x.csv --out": "'--out'",
+    "info a.hm b.hm": "unexpected extra argument",
+    "fitt x.csv": "No such command 'fitt'",
+    "--nonsense": "No such option: --nonsense",
+}
+
+
+@pytest.mark.parametrize("line", USAGE)
+def test_mistakes_in_the_command_line(halfmoon, line):
+    result = halfmoon(line)
+    check(result, USAGE[line])
+    assert len(result.stderr.splitlines()) == 1
+    assert result.stderr.endswith(" --help.\n")
+    if line.startswith(("fit ", "info ")) and not line.endswith("--out"):
+        result = halfmoon(f"{line} --json")
+        assert USAGE[line] in json.loads(result.stdout)["error"]
+        assert (result.exit_code, result.stderr) == (2, "")
+
+
+def test_help_without_a_command(halfmoon):
+    result = halfmoon("")
+    assert result.stdout.strip() == halfmoon("--help").stdout.strip()
+    assert result.stderr == ""
+
+
+@pytest.mark.parametrize("line", ["demo", "reproduce figure4"])
+def test_without_matplotlib(halfmoon, monkeypatch, line):
+    monkeypatch.setattr(_figures, "find_spec", lambda name: None)
+    check(halfmoon(line), "pip install 'halfmoon[plot]'")
 
 
 def test_without_the_extra(monkeypatch, capsys):
