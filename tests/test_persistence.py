@@ -188,6 +188,15 @@ def test_tables_and_texts(path):
     assert np.array_equal(again(model, path).decision_function(WORDS), model.decision_function(WORDS))
 
 
+def test_keys_that_skops_uses_itself(path):
+    """A column may have any name, and keys are no way around the check of what they hold."""
+    names = ("__loader__", "__class__", "__module__", "__id__", "content", "key_types")
+    columns = {name: dict.fromkeys(names, "number") for name in names}
+    assert again(LapSVC(class_weight=columns), path).class_weight == columns
+    with pytest.raises(ModelFileError, match=r"class_weight\.__loader__ is the function or class "):
+        save(LapSVC(class_weight={"__loader__": np.exp}), path)
+
+
 def test_memory_maps(tmp_path, path):
     np.save(tmp_path / "X.npy", X)
     fitted = kernel().fit(np.load(tmp_path / "X.npy", mmap_mode="r"))
@@ -312,6 +321,37 @@ def test_a_failed_write_leaves_the_old_file(step, path, monkeypatch):
     with pytest.raises(OSError, match="disk full"):
         save(LapSVC(C=2.0), path)
     assert load(path).C == 1.0
+    assert os.listdir(path.parent) == [path.name]
+
+
+def test_long_names(tmp_path):
+    """The longest name that a folder takes is not too long while the file is written."""
+    path = tmp_path / (255 * "m")
+    assert again(LapSVC(C=3.0), path).C == 3.0
+    assert os.listdir(tmp_path) == [path.name]
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_link_stays_and_its_file_is_written(there, path, tmp_path):
+    link = tmp_path / "folder" / "link.halfmoon"
+    link.parent.mkdir()
+    link.symlink_to(path)
+    if there:
+        path.write_text("old")
+    save(LapSVC(C=3.0), link)
+    assert link.is_symlink()
+    assert not path.is_symlink()
+    assert load(path).C == load(link).C == 3.0
+    assert os.listdir(link.parent) == [link.name]
+
+
+def test_what_is_not_a_file_stays(path):
+    os.mkfifo(path)
+    with pytest.raises(OSError, match="not a regular file"):
+        save(LapSVC(), path)
+    assert path.is_fifo()
+    with pytest.raises(OSError, match="not a regular file"):
+        save(LapSVC(), path.parent)
     assert os.listdir(path.parent) == [path.name]
 
 

@@ -286,12 +286,19 @@ class _Audit:
         if not isinstance(value, dict):
             return 0
         if "__loader__" not in value:
-            return sum(self.count(part, f"{place}.{key}") for key, part in value.items())
+            return self._count_items(value, place)
         self._check(value, place)
-        size = 1 + sum(self.count(part, place) for part in value.values())
+        size = 1
+        for field, part in value.items():
+            # The content of a dict is no node, whatever its keys: a column may be called __loader__.
+            is_dict = field == "content" and value["__loader__"] == "DictNode" and isinstance(part, dict)
+            size += self._count_items(part, place) if is_dict else self.count(part, place)
         if self.sizes.setdefault(value["__id__"], size) != size:
             raise ModelFileError(f"{place} has the number of another object.")
         return size
+
+    def _count_items(self, mapping: dict[str, Any], place: str) -> int:
+        return sum(self.count(part, f"{place}.{key}") for key, part in mapping.items())
 
     def _check(self, node: dict[str, Any], place: str) -> None:
         name, loader = f"{node['__module__']}.{node['__class__']}", node["__loader__"]

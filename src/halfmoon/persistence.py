@@ -9,13 +9,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import secrets
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import halfmoon
 from halfmoon._file_contents import TRUSTED, audit, for_file, from_file
+from halfmoon._whole_files import replacing
 from halfmoon.exceptions import ModelFileError
 
 __all__ = ["FORMAT_VERSION", "load", "save"]
@@ -29,7 +29,8 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     """Write a model to a file, without pickle.
 
     The file appears under its name when it is complete; a file that was there is replaced, or left as it was if
-    anything fails. It needs skops: ``pip install "halfmoon[files]"``.
+    anything fails. Of a link, the file that it points to is replaced. It needs skops:
+    ``pip install "halfmoon[files]"``.
 
     Parameters
     ----------
@@ -69,7 +70,8 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
             "predicts: of scikit-learn's GridSearchCV, say, its best_estimator_."
         ) from error
     audit(payload, refused=untrusted)
-    _write(Path(path), _header(payload) + payload)
+    with replacing(path) as file:
+        file.write(_header(payload) + payload)
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -166,16 +168,3 @@ def _read_header(line: bytes, path: Path) -> dict[str, Any]:
             f"reads version {FORMAT_VERSION}. Load it with the halfmoon that wrote it, or fit and save the model again."
         )
     return header
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Write a file that is there as a whole or not at all, also after a loss of power."""
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    try:
-        with temporary.open("xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)

@@ -1,7 +1,10 @@
 """Every command does what it says: results, notes, the last line, JSON and quiet."""
 
 import json
+import os
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -50,6 +53,55 @@ def test_evaluate(files, halfmoon, flowers_model):
     text = halfmoon("evaluate once.hm flowers.csv").stdout
     assert "recall of setosa" in text
     assert re.search(rf"Evaluated LapSVC on 15 labelled rows of 150 \({LAST_LINE}", text)
+
+
+def test_labels_that_the_model_has_never_seen(files, halfmoon, flowers_model, flowers, tmp_path):
+    flowers.assign(species=flowers["species"].str.replace("s", "S", n=1)).to_csv(tmp_path / "wrong.csv", index=False)
+    result = halfmoon(f"evaluate once.hm {tmp_path / 'wrong.csv'}")
+    assert result.stderr == (
+        "note: 100 of 150 labelled rows count as errors: the model has never seen their labels (2 different, such as "
+        "'Setosa'). Did you mean 'setosa'?\n"
+    )
+    assert halfmoon("evaluate once.hm test.csv").stderr == ""
+
+
+def test_numbers_that_json_does_not_have(halfmoon, table, tmp_path):
+    """R^2 of a single row is not defined."""
+    rows = [f"{i % 5},{i / 7},{i / 3 if i < 1 else ''}" for i in range(30)]
+    one = table("\n".join(["a,b,y", *rows]))
+    lines = [f"fit {one} -t y --task regress -o {tmp_path / 'm.hm'} --json",
+             f"evaluate {tmp_path / 'm.hm'} {one} --json",
+             f"diagnose {one} -t y --task regress --json"]  # fmt: skip
+    _, scores, diagnosis = (strict_json(halfmoon(line).stdout) for line in lines)
+    assert scores["scores"]["R^2"] is None
+    assert scores["scores"]["mean absolute error"] >= 0.0
+    assert list(diagnosis["held_out_scores"].values()) == [None, None]
+
+
+def strict_json(text):
+    def refuse(name):
+        raise AssertionError(f"{name} is not JSON")
+
+    return json.loads(text, parse_constant=refuse)
+
+
+def test_names_are_printed_as_they_are(files, halfmoon, flowers_model):
+    result = halfmoon("predict once.hm new.csv -o 'r:100:[red]s.csv'")
+    assert result.stdout.endswith(": r:100:[red]s.csv\n")
+
+
+def test_names_that_the_terminal_cannot_show(halfmoon, table, tmp_path):
+    rows = "\n".join(f"{i % 2 + 0.01 * i},{i},{('weiß', 'schwarz')[i % 2]}" for i in range(20))
+    model = tmp_path / "m.hm"
+    assert halfmoon(f"fit {table(f'größe,высота,y{chr(10)}{rows}')} -t y -o {model}").exit_code == 0
+    result = subprocess.run(
+        [sys.executable, "-m", "halfmoon", "info", str(model)],
+        capture_output=True,
+        env=os.environ | {"PYTHONIOENCODING": "ascii", "LC_ALL": "C"},
+    )
+    assert (result.returncode, result.stderr) == (0, b"")
+    assert rb"gr\xf6\xdfe: number" in result.stdout
+    assert b"Read a LapSVC" in result.stdout
 
 
 def test_regression(files, halfmoon):
@@ -103,6 +155,14 @@ def test_sparse_rows_and_marks(files, halfmoon):
     assert np.array_equal(np.load("a.npz")["prediction"], np.load("b.npz")["prediction"])
 
 
+def test_columns_may_have_any_name(halfmoon, table, tmp_path):
+    rows = "\n".join(f"{i % 2 + 0.01 * i},{i},{'ab'[i % 2]}" for i in range(20))
+    path, model = table(f"__loader__,__class__,y\n{rows}\n"), tmp_path / "m.hm"
+    assert halfmoon(f"fit {path} --target y --out {model}").exit_code == 0
+    columns = json.loads(halfmoon(f"info {model} --json").stdout)["columns"]
+    assert columns == {"__loader__": "number", "__class__": "number"}
+
+
 def test_minus_one_is_a_class_unless_it_is_said_otherwise(halfmoon, table, tmp_path):
     rows = "\n".join(f"{i % 2 + 0.01 * i},{i},{2 * (i % 2) - 1}" for i in range(20))
     path = table(f"a,b,y\n{rows}\n")
@@ -131,6 +191,9 @@ def test_quiet_is_quiet(files, halfmoon, flowers_model):
     for line in ("fit flowers.csv -t species -o q.hm", "predict once.hm new.csv -o q.csv", "info once.hm"):
         result = halfmoon(f"{line} --quiet")
         assert (result.exit_code, result.output) == (0, "")
+        result = halfmoon(f"{line} --quiet --json")  # what is asked for by name is told
+        assert json.loads(result.stdout)["out"]
+        assert result.stderr == ""
 
 
 def test_warnings_of_the_library_are_notes(halfmoon, table, tmp_path):

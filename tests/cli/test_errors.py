@@ -1,11 +1,13 @@
 """Bad input gets one line with the row or column and exit code 2; what breaks gets exit code 1."""
 
 import json
+import os
+import shutil
 
 import pytest
 
 from halfmoon import cli
-from halfmoon.cli import fit
+from halfmoon.cli import _figures, fit
 
 TABLES = {
     "fit nothere.csv -t y": "nothere.csv: no such file or folder.",
@@ -93,6 +95,55 @@ def test_bad_places(files, halfmoon, flowers_model):
     check(halfmoon("predict new.csv new.csv --out p.csv"), "not a halfmoon model file")
 
 
+OVERWRITTEN = (
+    "fit DATA -t species -o DATA",
+    "fit DATA -t species -o LINK",
+    "predict MODEL DATA -o DATA",
+    "predict MODEL DATA -o LINK",
+    "predict MODEL DATA -o MODEL",
+    "cluster DATA -k 2 -o DATA",
+)
+
+
+@pytest.mark.parametrize("line", OVERWRITTEN)
+def test_a_result_does_not_overwrite_what_it_comes_from(files, halfmoon, flowers_model, tmp_path, line):
+    shutil.copy(files / "test.csv", tmp_path / "data.csv")
+    shutil.copy(flowers_model, tmp_path / "model.csv")
+    (tmp_path / "link.csv").symlink_to(tmp_path / "data.csv")
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    for name in ("data", "model", "link"):
+        line = line.replace(name.upper(), str(tmp_path / f"{name}.csv"))
+    check(halfmoon(line), "the result would overwrite the input")
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_a_model_does_not_overwrite_an_image_of_its_folder(files, halfmoon):
+    image = next((files / "photos" / "1").iterdir())
+    before = image.read_bytes()
+    check(halfmoon(f"fit photos --out {image}"), "the result would overwrite the input photos")
+    assert image.read_bytes() == before
+
+
+IMPOSSIBLE = {
+    "/proc/m.hm": "no file can be written there",
+    "/dev/null": "not a regular file",
+    260 * "m": "name too long",
+    "circle.hm": "not a regular file",
+}
+
+
+@pytest.mark.parametrize("place", IMPOSSIBLE)
+def test_impossible_places_are_told_before_the_work(files, halfmoon, place):
+    """There is no data file, and that would be said first if it were read."""
+    if place.startswith("/") and not os.path.exists(os.path.dirname(place)):
+        pytest.skip("another system")
+    if place == "circle.hm" and not os.path.islink(place):
+        (files / place).symlink_to(place)
+    result = halfmoon(f"fit nothere.csv -t species --out {place}")
+    assert IMPOSSIBLE[place].lower() in result.stderr.lower()
+    check(result, place)
+
+
 def test_a_damaged_model(files, halfmoon, flowers_model, tmp_path):
     damaged = bytearray(flowers_model.read_bytes())
     damaged[len(damaged) // 2] ^= 1
@@ -115,9 +166,41 @@ def test_what_breaks_is_not_the_users_fault(files, halfmoon, monkeypatch):
     assert result.stderr == "halfmoon: RuntimeError: the sky fell (HALFMOON_TRACEBACK=1 shows where)\n"
 
 
-def test_unknown_options_and_commands(halfmoon):
-    assert halfmoon("fit x.csv --out m.hm --task nonsense").exit_code == 2
-    assert halfmoon("fitt x.csv").exit_code == 2
+USAGE = {
+    "fit x.csv": "Missing option '--out'",
+    "fit": "Missing argument 'DATA'",
+    "fit x.csv --out m.hm --landmarks 0": "'--landmarks'",
+    "fit x.csv --out m.hm --task nonsense": "'--task'",
+    "fit x.csv --out m.hm --landmrks 5": "No such option: --landmrks",
+    "fit x.csv --out": "'--out'",
+    "info a.hm b.hm": "unexpected extra argument",
+    "fitt x.csv": "No such command 'fitt'",
+    "--nonsense": "No such option: --nonsense",
+}
+
+
+@pytest.mark.parametrize("line", USAGE)
+def test_mistakes_in_the_command_line(halfmoon, line):
+    result = halfmoon(line)
+    check(result, USAGE[line])
+    assert len(result.stderr.splitlines()) == 1
+    assert result.stderr.endswith(" --help.\n")
+    if line.startswith(("fit ", "info ")) and not line.endswith("--out"):
+        result = halfmoon(f"{line} --json")
+        assert USAGE[line] in json.loads(result.stdout)["error"]
+        assert (result.exit_code, result.stderr) == (2, "")
+
+
+def test_help_without_a_command(halfmoon):
+    result = halfmoon("")
+    assert result.stdout.strip() == halfmoon("--help").stdout.strip()
+    assert result.stderr == ""
+
+
+@pytest.mark.parametrize("line", ["demo", "reproduce figure4"])
+def test_without_matplotlib(halfmoon, monkeypatch, line):
+    monkeypatch.setattr(_figures, "find_spec", lambda name: None)
+    check(halfmoon(line), "pip install 'halfmoon[plot]'")
 
 
 def test_without_the_extra(monkeypatch, capsys):

@@ -5,6 +5,7 @@ One module a command. Commands import the library when they run: ``halfmoon --he
 
 from __future__ import annotations
 
+import io
 import sys
 from importlib.util import find_spec
 
@@ -22,6 +23,14 @@ def main() -> None:
             file=sys.stderr,
         )
         raise SystemExit(2)
+    _escape_what_cannot_be_shown()
     from halfmoon.cli._app import app
 
     app(prog_name="halfmoon")
+
+
+def _escape_what_cannot_be_shown() -> None:
+    """Print characters that the terminal's encoding lacks as escapes: names in data may be of any script."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # there may be no stream, or one of another kind
+            stream.reconfigure(errors="backslashreplace")

@@ -8,10 +8,12 @@ import typer
 
 from halfmoon import __version__
 from halfmoon.cli import cluster, demo, diagnose, evaluate, fit, info, predict, reproduce
+from halfmoon.cli._usage import Commands
 
 __all__ = ["app"]
 
 app = typer.Typer(
+    cls=Commands,
     help="Learn from a table with a few labels: kernels that know your unlabelled rows.",
     epilog="halfmoon COMMAND --help shows the options of a command, with examples.",
     context_settings={"help_option_names": ["-h", "--help"]},

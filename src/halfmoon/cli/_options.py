@@ -70,7 +70,7 @@ Neighbors = Annotated[
     int | None, typer.Option(metavar="N", min=1, help="Neighbours in the graph; by default 5, for clusters 10.")
 ]
 Seed = Annotated[int, typer.Option(metavar="N", min=0, help="Seed of everything that is drawn.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors, and what --json asks for.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 
 

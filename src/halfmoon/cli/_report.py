@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import time
 import warnings
@@ -25,7 +26,7 @@ class Report:
     Parameters
     ----------
     quiet : bool
-        Say nothing but errors.
+        Say nothing but errors, and the JSON object if it is asked for.
     as_json : bool
         Say everything in one JSON object at the end.
     """
@@ -33,8 +34,8 @@ class Report:
     def __init__(self, quiet: bool, as_json: bool) -> None:
         self.quiet, self.as_json = quiet, as_json
         self.notes: list[str] = []
-        self._out = Console(highlight=False, markup=False, soft_wrap=True)
-        self._err = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
+        self._out = _console()
+        self._err = _console(stderr=True)
         self._start = time.perf_counter()
 
     def note(self, text: str) -> None:
@@ -67,7 +68,7 @@ class Report:
         seconds = time.perf_counter() - self._start
         if self.as_json:
             result = facts | {"seconds": round(seconds, 3), "out": where, "notes": self.notes}
-            print(json.dumps({name: value for name, value in result.items() if value is not None}))
+            _print_json({name: value for name, value in result.items() if value is not None})
         elif not self.quiet:
             self._out.print(f"{done} in {seconds:.1f} s{'' if where is None else f': {where}'}", style="bold")
 
@@ -77,10 +78,28 @@ class Report:
         if code == FAILED:
             text = f"{type(error).__name__}: {text} (HALFMOON_TRACEBACK=1 shows where)"
         if self.as_json:
-            print(json.dumps({"error": text, "exit_code": code}))
+            _print_json({"error": text, "exit_code": code})
         else:
             self._err.print(f"halfmoon: {text}", style="red")
         return typer.Exit(code)
+
+
+def _console(stderr: bool = False) -> Console:
+    """Return a console that prints texts as they are: names of files and columns are no markup and hold no emoji."""
+    return Console(stderr=stderr, highlight=False, markup=False, emoji=False, soft_wrap=True)
+
+
+def _print_json(result: dict[str, Any]) -> None:
+    print(json.dumps(_finite(result), allow_nan=False))
+
+
+def _finite(value: Any) -> Any:
+    """Return a value with None for every number that JSON does not have: NaN and the infinities."""
+    if isinstance(value, dict):
+        return {name: _finite(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(part) for part in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 class _Bars:

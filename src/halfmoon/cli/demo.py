@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from halfmoon.cli import _options as o
+from halfmoon.cli._figures import need_matplotlib
 from halfmoon.cli._report import reporting
 
 NAME = "demo"
@@ -26,8 +26,7 @@ def command(
 ) -> None:
     """Run the demonstration."""
     with reporting(quiet, as_json) as report:
-        if find_spec("matplotlib") is None:
-            raise ValueError("the demo draws a figure: pip install 'halfmoon[plot]'.")
+        need_matplotlib()
         with report.working("running"):
             from halfmoon.experiments import demo
             from halfmoon.tables import check_writable

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from halfmoon.cli import _options as o
@@ -9,6 +10,8 @@ from halfmoon.cli._models import load_model, need_target
 from halfmoon.cli._report import reporting
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from halfmoon.tables import Table, TableModel
 
 NAME = "evaluate"
@@ -34,7 +37,7 @@ def command(
             table = fitted.read(data, target or fitted.target)
             need_target(table)
         with report.working("predicting"):
-            labeled, scores = _scores(fitted, table, unlabeled)
+            labeled, scores = _scores(fitted, table, unlabeled, report.note)
         width = max(map(len, scores))
         for name, value in scores.items():
             report.show(f"{name:<{width}}  {value:.4f}")
@@ -48,7 +51,9 @@ def command(
         )
 
 
-def _scores(model: TableModel, table: Table, unlabeled: str | None) -> tuple[int, dict[str, Any]]:
+def _scores(
+    model: TableModel, table: Table, unlabeled: str | None, note: Callable[[str], None]
+) -> tuple[int, dict[str, Any]]:
     """Return the number of labelled rows and the scores on them."""
     from sklearn import metrics
 
@@ -74,9 +79,26 @@ def _scores(model: TableModel, table: Table, unlabeled: str | None) -> tuple[int
         assert table.target is not None
         # Texts on both sides: a class that the model does not know may turn numbers into texts.
         truth, guesses = class_names(table.target[labeled]).astype(str), predicted.astype(str)
+        _note_strangers(model, truth, note)
         recalls = {name: float((guesses[truth == name] == name).mean()) for name in sorted(set(truth))}
         scores = {
             "accuracy": metrics.accuracy_score(truth, guesses),
             "balanced accuracy": sum(recalls.values()) / len(recalls),
         } | {f"recall of {name}": recall for name, recall in recalls.items()}
     return int(labeled.sum()), {name: float(value) for name, value in scores.items()}
+
+
+def _note_strangers(model: TableModel, truth: NDArray[Any], note: Callable[[str], None]) -> None:
+    """Tell of labels that the model has never seen: it cannot be right on their rows."""
+    import numpy as np
+
+    from halfmoon.tables import known_columns
+
+    assert model.classes is not None
+    known = [str(name) for name in model.classes]
+    strange = truth[~np.isin(truth, known)]
+    if len(strange):
+        note(
+            f"{len(strange):,} of {len(truth):,} labelled rows count as errors: the model has never seen their labels "
+            f"({len(set(strange))} different, such as {str(strange[0])!r}). {known_columns(str(strange[0]), known)}"
+        )

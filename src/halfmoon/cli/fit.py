@@ -47,7 +47,7 @@ def command(
             from halfmoon.tables import Recipe, check_writable, fit_table, read_table
 
             _check_task(task, clusters, tune)
-            check_writable(out)
+            check_writable(out, inputs=(data,))
             table = read_table(data, target=target, ignore=ignore or ())
         if task != o.Task.cluster:
             need_target(table)

@@ -42,7 +42,7 @@ def command(
         with report.working("reading"):
             from halfmoon.tables import OUT_SUFFIXES, check_writable, write_columns
 
-            check_writable(out, OUT_SUFFIXES)
+            check_writable(out, OUT_SUFFIXES, inputs=(model, data))
             fitted = load_model(model)
             if proba and fitted.task == "cluster":
                 raise ValueError(f"{model}: clusters have no probabilities. Leave --proba out.")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from halfmoon.cli import _options as o
+from halfmoon.cli._figures import need_matplotlib
 from halfmoon.cli._report import reporting
 
 NAME = "reproduce"
@@ -56,8 +56,7 @@ def command(
 ) -> None:
     """Run experiments and write tables, figures and summary.md."""
     with reporting(quiet, as_json) as report:
-        if find_spec("matplotlib") is None:
-            raise ValueError("the figures need matplotlib: pip install 'halfmoon[plot]'.")
+        need_matplotlib()
         with report.working(f"reproducing {name}"):
             import joblib
             import matplotlib

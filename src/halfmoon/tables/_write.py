@@ -1,4 +1,4 @@
-"""Write columns to a file, all or nothing: a temporary file takes the place of the old one when it is complete."""
+"""Write columns to a file, all or nothing, and check beforehand that a file can be written there."""
 
 from __future__ import annotations
 
@@ -10,21 +10,37 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from halfmoon._whole_files import replacing, try_place
 from halfmoon.exceptions import DataFileError
+from halfmoon.tables._images import SUFFIXES as IMAGE_SUFFIXES
 
 __all__ = ["OUT_SUFFIXES", "check_writable", "write_columns"]
 
 
-def check_writable(path: Path, suffixes: tuple[str, ...] = ()) -> None:
-    """Say what is wrong with the place of a result before the work begins."""
-    if path.is_dir():
+def check_writable(path: Path, suffixes: tuple[str, ...] = (), inputs: tuple[Path, ...] = ()) -> None:
+    """Say what is wrong with the place of a result before the work begins; a result must not overwrite an input."""
+    if os.path.isdir(path):
         raise DataFileError(f"{path}: this is a folder. Name a file.")
-    if not path.parent.is_dir():
+    if not os.path.isdir(path.parent):
         raise DataFileError(f"{path}: the folder {path.parent} does not exist.")
-    if not os.access(path.parent, os.W_OK):
-        raise DataFileError(f"{path}: the folder {path.parent} cannot be written to.")
     if suffixes and path.suffix.lower() not in suffixes:
         raise DataFileError(f"{path}: the suffix {path.suffix!r} is not known. Use {', '.join(suffixes)}.")
+    for source in inputs:
+        if _is_part(path, source):
+            raise DataFileError(f"{path}: the result would overwrite the input {source}. Name another file.")
+    try:
+        try_place(path)
+    except OSError as error:
+        raise DataFileError(f"{path}: no file can be written there ({error.strerror}). Name another file.") from error
+
+
+def _is_part(path: Path, source: Path) -> bool:
+    """Tell whether a path is an input file, or an image in an input folder."""
+    if not (os.path.exists(path) and os.path.exists(source)):
+        return False
+    if source.is_dir():
+        return path.suffix.lower() in IMAGE_SUFFIXES and path.resolve().is_relative_to(source.resolve())
+    return os.path.samefile(path, source)
 
 
 def write_columns(columns: Mapping[str, NDArray[Any]], path: str | Path) -> None:
@@ -50,15 +66,8 @@ def write_columns(columns: Mapping[str, NDArray[Any]], path: str | Path) -> None
     """
     path = Path(path)
     check_writable(path, OUT_SUFFIXES)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with temporary.open("xb") as file:
-            WRITERS[path.suffix.lower()](columns, file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with replacing(path) as file:
+        WRITERS[path.suffix.lower()](columns, file)
 
 
 def _write_text(separator: str) -> Callable[[Mapping[str, NDArray[Any]], Any], None]:

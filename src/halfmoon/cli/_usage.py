@@ -1,0 +1,38 @@
+"""Mistakes in the command line itself: one line like every other error, not a box."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from halfmoon.cli._report import BAD_INPUT, Report
+
+__all__ = ["Commands"]
+
+# Of click, which newer versions of typer carry within them: typer gives a name to its subclass only.
+UsageError: Any = typer.BadParameter.__base__
+
+
+class Commands(TyperGroup):
+    """The group of all commands; it reports what the parser refuses."""
+
+    def main(self, args: Sequence[str] | None = None, *rest: Any, **options: Any) -> Any:
+        """Run a command line and end the process."""
+        words = sys.argv[1:] if args is None else args
+        try:
+            sys.exit(super().main(args, *rest, **options | {"standalone_mode": False}))
+        except UsageError as error:
+            if error.format_message():  # without any argument help is shown, and this is empty
+                Report(quiet=False, as_json="--json" in words).fail(_told(error), BAD_INPUT)
+            sys.exit(BAD_INPUT)
+
+
+def _told(error: Any) -> ValueError:
+    """Return what is wrong, and where to read on."""
+    command = "halfmoon" if error.ctx is None else error.ctx.command_path
+    text = error.format_message()
+    return ValueError(f"{text}{'' if text.endswith(('.', '?')) else '.'} See {command} --help.")
