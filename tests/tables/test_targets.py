@@ -95,6 +95,13 @@ def test_the_note_on_the_task_names_the_option():
     assert notes[0] == "the task is to classify, by the values of 'y'; --task names another one"
 
 
+def test_bytes_are_the_text_that_they_spell(tmp_path):
+    np.savez(tmp_path / "b.npz", X=np.eye(3), y=np.array([b"p", "\u00e9".encode(), b""]))
+    table = read_table(tmp_path / "b.npz", target="y")
+    assert table.target.tolist() == ["p", "\u00e9", ""]
+    assert labeled_rows(table).tolist() == [True, True, False]
+
+
 def test_whole_labels_with_gaps_stay_whole(tmp_path):
     frame = pd.DataFrame({"a": range(4), "y": [1.0, 2.0, None, 1.0]})
     frame.to_csv(tmp_path / "t.csv", index=False)

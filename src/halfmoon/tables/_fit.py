@@ -48,8 +48,6 @@ class Recipe:
         Choose neighbours, ridge, power and eta by cross-validation on the labels.
     standardize : bool or None
         Bring numbers to mean 0 and deviation 1; None: yes, but for images, whose pixels share one unit.
-    categorical : tuple of str
-        Columns of numbers that are names of categories.
     unlabeled : str or None
         Mark of unlabelled rows besides the empty cell.
     seed : int
@@ -62,7 +60,6 @@ class Recipe:
     n_neighbors: int | None = None
     tune: bool = False
     standardize: bool | None = None
-    categorical: tuple[str, ...] = ()
     unlabeled: str | None = None
     seed: int = 0
 
@@ -85,7 +82,7 @@ def fit_table(table: Table, recipe: Recipe, tell: Tell = lambda note: None) -> T
     """
     problem = _read_problem(table, recipe, tell)
     standardize = table.image_shape is None if recipe.standardize is None else recipe.standardize
-    plan = plan_preparation(table, standardize=standardize, categorical=recipe.categorical)
+    plan = plan_preparation(table, standardize=standardize)
     for note in (*table.notes, *plan.notes):
         tell(note)
     features = plan.transformer.fit_transform(typed_features(table, plan.columns))
