@@ -9,6 +9,7 @@ __all__ = [
     "ModelFileError",
     "NotDiagonallyDominantError",
     "NotPositiveSemidefiniteError",
+    "UnseenCategoryWarning",
 ]
 
 
@@ -42,3 +43,7 @@ class LandmarkWarning(UserWarning):
 
 class AccuracyWarning(UserWarning):
     """The verified error bound is above the accuracy that was asked for."""
+
+
+class UnseenCategoryWarning(UserWarning):
+    """A column of text holds categories that the model was not fitted with; the message counts them and names one."""

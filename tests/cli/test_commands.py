@@ -45,6 +45,22 @@ def test_every_format_of_predictions(files, halfmoon, flowers_model, suffix):
     assert not [path for path in files.iterdir() if path.name.endswith(".tmp")]
 
 
+def test_categories_that_the_model_has_not_seen_are_told(files, halfmoon, flowers_model, flowers, tmp_path):
+    flowers.assign(site=["east", "west", *flowers["site"][2:]]).to_csv(tmp_path / "far.csv", index=False)
+    result = halfmoon(f"predict once.hm {tmp_path / 'far.csv'} --proba --out {tmp_path / 'p.csv'}")
+    assert result.stderr.splitlines() == [
+        "note: column 'site': 2 of 150 cells hold categories that the model has not seen, as 'east' in line 2"
+    ]
+
+
+def test_leading_zeros_of_classes_are_kept(halfmoon, table, tmp_path):
+    path = table("a,y\n" + "\n".join(f"{i % 3 + 0.01 * i},{i % 3 + 1:02d}" for i in range(30)))
+    assert halfmoon(f"fit {path} -t y -o {tmp_path / 'm.hm'}").exit_code == 0
+    halfmoon(f"predict {tmp_path / 'm.hm'} {path} -o {tmp_path / 'p.csv'}")
+    assert set((tmp_path / "p.csv").read_text().split()) == {"prediction", "01", "02", "03"}
+    assert json.loads(halfmoon(f"evaluate {tmp_path / 'm.hm'} {path} --json").stdout)["scores"]["accuracy"] > 0.9
+
+
 def test_evaluate(files, halfmoon, flowers_model):
     facts = json.loads(halfmoon("evaluate once.hm test.csv --json").stdout)
     assert facts["labeled"] == 150

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 
+import numpy as np
 import pytest
 
 from halfmoon import cli
@@ -14,11 +15,19 @@ TABLES = {
     "fit flowers.csv -t specie": "flowers.csv: there is no column 'specie'. Did you mean 'species'?",
     "fit flowers.csv -t species --ignore colour": "there is no column 'colour'. It has 'sepal_length'",
     "fit flowers.csv -t species --categorical colour": "there is no column 'colour'.",
+    "fit flowers.csv -t species --ignore species": "flowers.csv: the target 'species' cannot be ignored.",
+    "fit flowers.csv -t species --categorical species": "flowers.csv: 'species' is the target, it cannot be",
+    "fit flowers.csv -t species --ignore site --categorical site": "'site' is both ignored and categorical.",
     "fit flowers.csv": "which column is the target? Name it with --target.",
     "fit moons.npz -t z": "moons.npz: there is no array 'z'.",
     "fit moons.npz": "which column is the target?",
     "fit moons.npz -t y --ignore a": "does not name its columns",
-    "fit flowers.csv -t species --task regress": "line 2, column 'species': 'setosa' is not a number.",
+    "fit moons.npz -t y --categorical a": "moons.npz: the column 'a' cannot be categorical, the file does not name",
+    "fit moons.libsvm --categorical a": "moons.libsvm: the column 'a' cannot be categorical",
+    "fit photos --categorical a": "photos: the column 'a' cannot be categorical",
+    "fit moons.libsvm -t foo": "moons.libsvm: the target 'foo' cannot be chosen, a label begins each line.",
+    "fit photos -t foo": "photos: the target 'foo' cannot be chosen, the subfolders are the classes.",
+    "fit flowers.csv -t species --task regress": "line 2, column 'species': 'setosa' is not a finite number.",
     "fit flowers.csv --task cluster": "--task cluster needs the number of clusters",
     "fit flowers.csv -t species -k 3": "it needs --task cluster",
     "fit flowers.csv --task cluster -k 3 --tune": "--tune needs labels",
@@ -33,8 +42,10 @@ TEXTS = {
     "a,b,y\n1,2,x\n3,4,\n": "'y' has one class, 'x', on 1 labelled rows.",
     "a,a,y\n1,2,x\n3,4,\n": "several columns are called 'a'.",
     "1,1,0\n1,2,x\n3,4,\n": "the first line holds numbers.",
+    "1,2,0\n1,2,x\n3,4,\n": "the first line holds numbers.",
+    "a,b,y\n1,2,x\n3,1e200,y\n": "line 3, column 'b': 1e+200 is too large",
     "y\nx\nz\n": "there is no column of features besides the target.",
-    "a,b,y\n": "there are no rows below the header.",
+    "a,b,y\n": "there are no rows of data.",
     "": "the file is empty.",
     'a,y\n1,x\n2,"y\n': "cannot be read",
 }
@@ -62,6 +73,11 @@ def test_bad_tables(halfmoon, table, tmp_path, text):
 def test_bad_files_of_other_formats(halfmoon, table, tmp_path):
     out = f"--out {tmp_path / 'bad.hm'}"
     check(halfmoon(f"fit {table('1 1:2' + chr(10) + '0 1:x', 't.libsvm')} {out}"), "line 2: '1:x' is not a number.")
+    far = table("1 1:2\n0 99999999999:1", "far.libsvm")
+    check(
+        halfmoon(f"fit {far} {out}"),
+        "far.libsvm: line 2: the index of '99999999999:1' is not between 0 and 2147483647.",
+    )
     for name in ("t.parquet", "t.feather", "t.npz"):
         check(halfmoon(f"fit {table('nonsense', name)} -t y {out}"), f"{name}: the file cannot be read")
     check(halfmoon(f"fit {table('x', 't.docx')} -t y {out}"), "the suffix '.docx' is not known.")
@@ -84,7 +100,15 @@ def test_wrong_columns_at_predict(files, halfmoon, flowers_model, flowers, tmp_p
     flowers.astype(object).replace({"sepal_width": {3.5: "wide"}}).to_csv(tmp_path / "word.csv", index=False)
     check(halfmoon(f"predict once.hm {tmp_path / 'word.csv'} {out}"), "line 2, column 'sepal_width': 'wide'")
     check(halfmoon(f"predict once.hm moons.npz {out}"), "this file has no names")
+    check(halfmoon("evaluate once.hm test.csv -t site"), "'site' that the model was fitted with is the target here.")
     assert not (tmp_path / "p.csv").exists()
+
+
+def test_data_without_rows_at_predict(files, halfmoon, tmp_path):
+    assert halfmoon("fit moons.npz --target truth --out full.hm").exit_code == 0
+    np.savez(tmp_path / "none.npz", X=np.empty((0, 2)))
+    out = f"--out {tmp_path / 'p.csv'}"
+    check(halfmoon(f"predict full.hm {tmp_path / 'none.npz'} {out}"), "none.npz: there are no rows of data.")
 
 
 def test_bad_places(files, halfmoon, flowers_model):

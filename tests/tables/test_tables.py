@@ -1,4 +1,4 @@
-"""Columns become features, cells become targets, and images become rows."""
+"""Columns become features, and images become rows."""
 
 from pathlib import Path
 
@@ -6,19 +6,19 @@ import numpy as np
 import pandas as pd
 import pytest
 from PIL import Image
+from scipy import sparse
 
 from halfmoon.exceptions import DataFileError
-from halfmoon.tables import Recipe, Table, fit_table, labeled_rows, read_table
+from halfmoon.tables import Recipe, Table, fit_table, read_table
 from halfmoon.tables._prepare import plan_preparation, typed_features
-from halfmoon.tables._targets import class_names, guess_task
 
 
-def as_table(frame, target=None):
-    return Table(Path("frame"), frame, None if target is None else np.array(target, dtype=object), "y")
+def as_table(frame, target=None, **how):
+    return Table(Path("frame"), frame, None if target is None else np.array(target, dtype=object), "y", **how)
 
 
-def prepared(frame, **how):
-    plan = plan_preparation(as_table(frame), **({"standardize": True} | how))
+def prepared(frame, standardize=True, **how):
+    plan = plan_preparation(as_table(frame, **how), standardize=standardize)
     return plan, plan.transformer.fit_transform(typed_features(as_table(frame), plan.columns))
 
 
@@ -35,7 +35,7 @@ def test_kinds_of_columns():
             "nothing": [None] * n,
         }
     )
-    plan, Z = prepared(frame, categorical=["flag"])
+    plan, Z = prepared(frame, categorical=("flag",))
     assert plan.columns == {"number": "number", "flag": "text", "day": "number", "digits": "number", "colour": "text"}
     assert "column 'name' is left out: 30 different texts in 30 rows" in plan.notes
     assert "column 'nothing' is left out: it is empty" in plan.notes
@@ -50,46 +50,6 @@ def test_missing_values_and_new_categories():
     assert Z.shape[1] == 4  # x, y and missing
     new = pd.DataFrame({"b": ["z"], "a": ["5"], "more": [1]})
     assert plan.transformer.transform(typed_features(as_table(new), plan.columns)).tolist() == [[5.0, 0.0, 0.0, 0.0]]
-
-
-def test_targets():
-    table = as_table(pd.DataFrame({"a": range(6)}), ["x", "", None, np.nan, pd.NA, "?"])
-    assert labeled_rows(table).tolist() == [True, False, False, False, False, True]
-    assert labeled_rows(table, "?").tolist() == [True] + [False] * 5
-    assert labeled_rows(as_table(table.X, [0, 1.0, -1, "-1", 2, 3]), "-1").sum() == 4
-
-
-@pytest.mark.parametrize(
-    ("values", "task"),
-    [
-        ([0, 1, 1], "classify"),
-        (["a", 1], "classify"),
-        ([True, False], "classify"),
-        ([0.5, 1.0], "regress"),
-        (list(range(30)), "regress"),
-        (list(range(10)), "classify"),
-    ],
-)
-def test_task_by_the_values(values, task):
-    assert guess_task(np.array(values, dtype=object)) == task
-
-
-def test_names_of_classes():
-    assert class_names(np.array([1.0, -1.0], dtype=object)).tolist() == [1, -1]
-    assert class_names(np.array([True, False], dtype=object)).tolist() == ["True", "False"]
-    assert class_names(np.array([0.5, 1], dtype=object)).tolist() == ["0.5", "1"]
-    assert class_names(np.array([" a", "b"], dtype=object)).tolist() == ["a", "b"]
-
-
-def test_text_files(tmp_path):
-    path = tmp_path / "t.csv"
-    path.write_bytes('\ufeff,a,"b\nc"\r\n0,1,"x, ""y"""\r\n\r\n1,?,\r\n'.encode())
-    table = read_table(path, target="b\nc")
-    assert list(table.X) == ["a"]
-    assert table.notes == ["the column without a name is left out"]
-    assert table.target[0] == 'x, "y"'
-    assert [table.row(i) for i in (0, 1)] == ["line 3", "line 5"]
-    assert np.isnan(table.X["a"][1])
 
 
 def test_images_of_several_sizes_and_depths(tmp_path, rng):
@@ -114,6 +74,24 @@ def test_features_of_new_tables_must_fit(rng):
         model.predict(X[:, :2])
     with pytest.raises(DataFileError, match="this file names its columns"):
         model.predict(pd.DataFrame(X))
-    X[4, 1] = np.inf
-    with pytest.raises(DataFileError, match="row 5 holds a value that is not a finite number"):
-        model.predict(X)
+    for value, what in ((np.inf, "inf is not a finite number"), (-1e151, r"-1e\+151 is too large")):
+        X[4, 1] = value
+        with pytest.raises(DataFileError, match=f"row 5, feature 2: {what}"):
+            model.predict(X)
+
+
+def test_numbers_whose_squares_overflow_are_refused():
+    frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [1.0, "-1e200", 2.0]})
+    with pytest.raises(
+        DataFileError, match=r"row 2, column 'b': '-1e200' is too large: squares of numbers above 1e\+150"
+    ):
+        prepared(frame)
+    thin = Table(Path("thin"), sparse.csr_array([[0.0, 1.0], [0.0, 1e151]]))
+    with pytest.raises(DataFileError, match=r"row 2, index 1: 1e\+151 is too large"):
+        typed_features(thin, None)
+
+
+def test_truth_values_stay_numbers_when_one_is_missing():
+    """The kind of a column must not depend on whether it is complete: the model keeps the kind for other files."""
+    kinds = [prepared(pd.DataFrame({"a": cells}))[0].columns["a"] for cells in ([True, False], [True, None])]
+    assert kinds == ["number", "number"]

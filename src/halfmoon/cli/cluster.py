@@ -44,14 +44,13 @@ def command(
 
             place = Path(f"{data.resolve().stem}.clusters.csv") if out is None else out
             check_writable(place, OUT_SUFFIXES, inputs=(data,))
-            table = read_table(data, ignore=ignore or ())
+            table = read_table(data, ignore=ignore or (), categorical=categorical or ())
         recipe = Recipe(
             task="cluster",
             n_clusters=clusters,
             n_landmarks=landmarks,
             n_neighbors=neighbors,
             standardize=standardize,
-            categorical=tuple(categorical or ()),
             seed=seed,
         )
         with report.working("clustering"):

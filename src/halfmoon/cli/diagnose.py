@@ -36,14 +36,13 @@ def command(
 
             if task == o.Task.cluster:
                 raise ValueError("diagnose looks at labels: --task is classify or regress.")
-            table = read_table(data, target=target, ignore=ignore or ())
+            table = read_table(data, target=target, ignore=ignore or (), categorical=categorical or ())
             need_target(table)
         recipe = Recipe(
             task=None if task is None else task.value,
             n_landmarks=landmarks,
             n_neighbors=neighbors,
             standardize=standardize,
-            categorical=tuple(categorical or ()),
             unlabeled=unlabeled,
             seed=seed,
         )

@@ -57,7 +57,7 @@ def _scores(
     """Return the number of labelled rows and the scores on them."""
     from sklearn import metrics
 
-    from halfmoon.tables import class_names, labeled_rows, regression_values
+    from halfmoon.tables import class_names, class_texts, labeled_rows, regression_values
 
     labeled = labeled_rows(table, unlabeled)
     predicted = model.predict(table)[labeled]
@@ -77,12 +77,12 @@ def _scores(
         }
     else:
         assert table.target is not None
-        # Texts on both sides: a class that the model does not know may turn numbers into texts.
-        truth, guesses = class_names(table.target[labeled]).astype(str), predicted.astype(str)
-        _note_strangers(model, truth, note)
-        recalls = {name: float((guesses[truth == name] == name).mean()) for name in sorted(set(truth))}
+        assert model.classes is not None
+        labels, guesses = class_texts(table.target[labeled], model.classes), predicted.astype(str)
+        _note_strangers(model, labels, note)
+        recalls = {name: float((guesses[labels == name] == name).mean()) for name in sorted(set(labels))}
         scores = {
-            "accuracy": metrics.accuracy_score(truth, guesses),
+            "accuracy": metrics.accuracy_score(labels, guesses),
             "balanced accuracy": sum(recalls.values()) / len(recalls),
         } | {f"recall of {name}": recall for name, recall in recalls.items()}
     return int(labeled.sum()), {name: float(value) for name, value in scores.items()}

@@ -48,7 +48,7 @@ def command(
 
             _check_task(task, clusters, tune)
             check_writable(out, inputs=(data,))
-            table = read_table(data, target=target, ignore=ignore or ())
+            table = read_table(data, target=target, ignore=ignore or (), categorical=categorical or ())
         if task != o.Task.cluster:
             need_target(table)
         recipe = Recipe(
@@ -58,7 +58,6 @@ def command(
             n_neighbors=neighbors,
             tune=tune,
             standardize=standardize,
-            categorical=tuple(categorical or ()),
             unlabeled=unlabeled,
             seed=seed,
         )

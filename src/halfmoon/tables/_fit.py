@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
 from halfmoon.cluster import KernelKMeans
@@ -15,7 +17,7 @@ from halfmoon.semi_supervised import LapRLSRegressor, LapSVC
 from halfmoon.tables._model import TableModel
 from halfmoon.tables._prepare import plan_preparation, typed_features
 from halfmoon.tables._table import Table
-from halfmoon.tables._targets import class_codes, guess_task, labeled_rows, regression_values
+from halfmoon.tables._targets import check_slips, class_codes, guess_task, labeled_rows, regression_values
 
 __all__ = ["Recipe", "fit_table"]
 
@@ -46,8 +48,6 @@ class Recipe:
         Choose neighbours, ridge, power and eta by cross-validation on the labels.
     standardize : bool or None
         Bring numbers to mean 0 and deviation 1; None: yes, but for images, whose pixels share one unit.
-    categorical : tuple of str
-        Columns of numbers that are names of categories.
     unlabeled : str or None
         Mark of unlabelled rows besides the empty cell.
     seed : int
@@ -60,7 +60,6 @@ class Recipe:
     n_neighbors: int | None = None
     tune: bool = False
     standardize: bool | None = None
-    categorical: tuple[str, ...] = ()
     unlabeled: str | None = None
     seed: int = 0
 
@@ -83,7 +82,7 @@ def fit_table(table: Table, recipe: Recipe, tell: Tell = lambda note: None) -> T
     """
     problem = _read_problem(table, recipe, tell)
     standardize = table.image_shape is None if recipe.standardize is None else recipe.standardize
-    plan = plan_preparation(table, standardize=standardize, categorical=recipe.categorical)
+    plan = plan_preparation(table, standardize=standardize)
     for note in (*table.notes, *plan.notes):
         tell(note)
     features = plan.transformer.fit_transform(typed_features(table, plan.columns))
@@ -114,17 +113,25 @@ def _read_problem(table: Table, recipe: Recipe, tell: Tell) -> _Problem:
         return _Problem("cluster")
     assert table.target is not None
     labeled = labeled_rows(table, recipe.unlabeled)
-    task, values = recipe.task, table.target[labeled]
-    if task is None:
-        task = guess_task(values)
-        if not isinstance(values[0], str):
-            tell(f"the task is to {task}, by the values of {table.target_name!r}; another one can be named")
-    if task == "regress":
-        return _Problem(task, regression_values(table, labeled), None, len(values))
-    classes, codes = class_codes(table, labeled)
-    if labeled.all() and -1 in classes.tolist():
+    n_labeled = int(labeled.sum())
+    task = _guess_task(table, labeled) if recipe.task is None else recipe.task
+    classes, codes = (None, None) if task == "regress" else class_codes(table, labeled)
+    if recipe.task is None and table.image_shape is None and (classes is None or classes.dtype.kind == "i"):
+        tell(f"the task is to {task}, by the values of {table.target_name!r}; --task names another one")
+    if classes is None:
+        return _Problem(task, regression_values(table, labeled), None, n_labeled)
+    if labeled.all() and "-1" in classes.astype(str):
         tell("-1 is taken as a class, and every row is labelled; if it marks unlabelled rows, say so (unlabeled)")
-    return _Problem(task, codes, classes, len(values))
+    return _Problem(task, codes, classes, n_labeled)
+
+
+def _guess_task(table: Table, labeled: NDArray[np.bool_]) -> str:
+    """Return the task that the target suggests; folders of images are classes whatever they are called."""
+    assert table.target is not None
+    if table.image_shape is not None:
+        return "classify"
+    check_slips(table, labeled)
+    return guess_task(table.target[labeled])
 
 
 def _fit_estimator(X: Any, problem: _Problem, recipe: Recipe) -> tuple[Any, dict[str, Any]]:

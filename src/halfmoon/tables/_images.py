@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from halfmoon.exceptions import DataFileError
 from halfmoon.tables._table import Table
+from halfmoon.tables._wanted import Wanted
 
 __all__ = ["read_images"]
 
@@ -18,7 +19,7 @@ SIDE = 32  # pixels that larger images, and images of several sizes, are brought
 GREY = ("1", "L", "LA", "I", "I;16", "F")
 
 
-def read_images(folder: Path, shape: tuple[int, int, int] | None) -> Table:
+def read_images(folder: Path, shape: tuple[int, int, int] | None, wanted: Wanted) -> Table:
     """Return the pixels of all images as numbers in [0, 1], a row an image, and their classes.
 
     Parameters
@@ -28,7 +29,11 @@ def read_images(folder: Path, shape: tuple[int, int, int] | None) -> Table:
     shape : tuple of int or None
         Height, width and channels; None: one channel if all images are grey, and 32 x 32 pixels unless all have one
         smaller size.
+    wanted : Wanted
+        What is asked for; images have neither columns nor a choice of targets.
     """
+    wanted.check_no_names(folder)
+    wanted.check_own_target(folder, "folder", "the subfolders are the classes")
     files = sorted(file for file in folder.rglob("*") if file.is_file() and not file.name.startswith("."))
     images = [file for file in files if file.suffix.lower() in SUFFIXES]
     if not images:

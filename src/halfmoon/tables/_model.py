@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
-from halfmoon.tables._prepare import typed_features
+from halfmoon.exceptions import UnseenCategoryWarning
+from halfmoon.tables._prepare import typed_features, unseen_categories
 from halfmoon.tables._read import read_table
 from halfmoon.tables._table import Table
 
@@ -78,7 +80,7 @@ class TableModel(BaseEstimator):
 
     def read(self, path: str | Path, target: str | None = None) -> Table:
         """Read a data file for this model."""
-        return read_table(path, target=target, image_shape=self.image_shape)
+        return read_table(path, target=target, columns=self.columns, image_shape=self.image_shape)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class, number or cluster of every row of a table, a data frame or an array."""
@@ -95,7 +97,10 @@ class TableModel(BaseEstimator):
 
     def _features(self, X: Any) -> Any:
         table = X if isinstance(X, Table) else Table(Path("data"), X)
-        return typed_features(table, self.columns, self.pipeline.n_features_in_)
+        features = typed_features(table, self.columns, self.pipeline.n_features_in_)
+        for note in unseen_categories(table, features, self.pipeline[0]):
+            warnings.warn(note, UnseenCategoryWarning, stacklevel=3)
+        return features
 
     def __sklearn_is_fitted__(self) -> bool:
         return True

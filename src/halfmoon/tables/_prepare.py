@@ -5,7 +5,6 @@ All of it is a scikit-learn transformer that the model keeps, so that new data g
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,11 +15,12 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
-from halfmoon.tables._table import SHOWN, Table, known_columns
+from halfmoon.tables._numbers import LARGEST, fault
+from halfmoon.tables._table import NUMBER, SHOWN, TEXT, Table
 
-__all__ = ["Preparation", "plan_preparation", "typed_features"]
+__all__ = ["Preparation", "plan_preparation", "typed_features", "unseen_categories"]
 
-NUMBER, TEXT = "number", "text"
+MISSING_TEXT = "(missing)"
 MAX_CATEGORIES = 100  # of a column; rarer texts share one feature
 IDENTIFIER_SHARE, IDENTIFIER_ROWS = 0.9, 20  # so many different texts in at least so many rows name the rows
 
@@ -44,7 +44,7 @@ class Preparation:
     notes: list[str] = field(default_factory=list)
 
 
-def plan_preparation(table: Table, *, standardize: bool, categorical: Collection[str] = ()) -> Preparation:
+def plan_preparation(table: Table, *, standardize: bool) -> Preparation:
     """Look at the columns and decide what is done to each."""
     X = table.X
     if sparse.issparse(X):
@@ -53,10 +53,7 @@ def plan_preparation(table: Table, *, standardize: bool, categorical: Collection
         empty = int(np.isnan(X).sum())
         notes = [f"{empty} missing values are replaced by the median of their feature"] if empty else []
         return Preparation(None, _numbers(standardize), notes)
-    for name in categorical:
-        if name not in X.columns:
-            raise table.error(f"there is no column {name!r}. {known_columns(name, list(X.columns))}")
-    kinds = {name: _kind(table, name, name in categorical) for name in X.columns}
+    kinds = {name: _kind(table, name) for name in X.columns}
     columns = {name: kind for name, kind in kinds.items() if kind in (NUMBER, TEXT)}
     if not columns:
         raise table.error("there is no column of features besides the target.")
@@ -75,10 +72,10 @@ def _texts() -> Any:
     encoder = OneHotEncoder(
         handle_unknown="infrequent_if_exist", max_categories=MAX_CATEGORIES, sparse_output=False, dtype=np.float64
     )
-    return make_pipeline(SimpleImputer(strategy="constant", fill_value="(missing)"), encoder)
+    return make_pipeline(SimpleImputer(strategy="constant", fill_value=MISSING_TEXT), encoder)
 
 
-def _kind(table: Table, name: str, categorical: bool) -> str:
+def _kind(table: Table, name: str) -> str:
     """Return "number" or "text", or why the column is left out."""
     import pandas as pd
 
@@ -86,7 +83,7 @@ def _kind(table: Table, name: str, categorical: bool) -> str:
     present = column[column.notna()]
     if not len(present):
         return "empty"
-    if categorical:
+    if name in table.categorical:
         return TEXT
     if _is_numeric(column):
         return NUMBER
@@ -105,7 +102,8 @@ def _is_numeric(column: Any) -> bool:
     import pandas as pd
 
     kinds = (pd.api.types.is_numeric_dtype, pd.api.types.is_datetime64_any_dtype, pd.api.types.is_timedelta64_dtype)
-    return any(kind(column.dtype) for kind in kinds)
+    # True and False are objects as soon as one is missing, and must not become texts by that.
+    return any(kind(column.dtype) for kind in kinds) or pd.api.types.infer_dtype(column, skipna=True) == "boolean"
 
 
 def _left_out(kinds: dict[str, str]) -> list[str]:
@@ -156,7 +154,8 @@ def typed_features(table: Table, columns: dict[str, str] | None, n_features: int
         raise table.error(f"the model knows columns by name ({_listed(list(columns))}) and this file has no names.")
     missing = [name for name in columns if name not in X.columns]
     if missing:
-        raise table.error(f"the column {missing[0]!r} that the model was fitted with is missing.")
+        why = "the target here" if missing[0] == table.target_name else "missing"
+        raise table.error(f"the column {missing[0]!r} that the model was fitted with is {why}.")
     import pandas as pd
 
     typed = {
@@ -167,11 +166,44 @@ def typed_features(table: Table, columns: dict[str, str] | None, n_features: int
 
 
 def _texts_of(column: Any) -> Any:
-    return column.astype(object).map(str, na_action="ignore").where(column.notna(), np.nan)
+    return column.astype(object).map(_text_of, na_action="ignore").where(column.notna(), np.nan)
+
+
+def _text_of(value: Any) -> str:
+    """Return a cell as text; 10 is 10.0 only because another cell of its column is missing, and stays "10"."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def unseen_categories(table: Table, features: Any, transformer: Any) -> list[str]:
+    """Return a note for each column of text with categories that a fitted preparation does not know.
+
+    Parameters
+    ----------
+    table : Table
+        New data.
+    features : DataFrame
+        What `typed_features` makes of it.
+    transformer : transformer
+        The preparation.
+    """
+    if "texts" not in getattr(transformer, "named_transformers_", {}):
+        return []
+    encoder = transformer.named_transformers_["texts"][-1]
+    names = next(columns for part, _, columns in transformer.transformers_ if part == "texts")
+    notes = []
+    for name, categories in zip(names, encoder.categories_, strict=True):
+        cells = features[name].fillna(MISSING_TEXT)
+        unseen = np.flatnonzero(~cells.isin(categories))
+        if len(unseen):
+            notes.append(
+                f"column {name!r}: {len(unseen)} of {len(cells)} cells hold categories that the model has not seen, as "
+                f"{cells.iloc[unseen[0]]!r} in {table.row(int(unseen[0]))}"
+            )
+    return notes
 
 
 def _numbers_of(table: Table, name: str, *, advice: str) -> Any:
-    """Return a column as float64; an error names the row of a text or of an infinite value."""
+    """Return a column as float64; an error names the row of a text, of an infinite value or of one too large."""
     import pandas as pd
 
     column = table.X[name]
@@ -180,28 +212,45 @@ def _numbers_of(table: Table, name: str, *, advice: str) -> Any:
     elif pd.api.types.is_timedelta64_dtype(column.dtype):
         column = column.dt.total_seconds()
     numbers = pd.to_numeric(column.astype(object), errors="coerce").astype(np.float64).to_numpy()
-    wrong = np.flatnonzero((np.isnan(numbers) & column.notna().to_numpy()) | np.isinf(numbers))
+    wrong = np.flatnonzero((np.isnan(numbers) & column.notna().to_numpy()) | (np.abs(numbers) > LARGEST))
     if len(wrong):
         i, value = int(wrong[0]), column.iloc[wrong[0]]
         shown = repr(value) if isinstance(value, str) else value
-        raise table.error(f"{table.row(i)}, column {name!r}: {shown} is not a finite number. {advice}")
+        raise table.error(f"{table.row(i)}, column {name!r}: {shown} {fault(numbers[i], advice)}")
     return numbers
 
 
 def _checked_matrix(table: Table, n_features: int | None) -> Any:
-    """Return a matrix without infinite values and with the number of features that is wanted."""
+    """Return a matrix of finite numbers that are not too large, with the number of features that is wanted."""
     X = table.X
     if hasattr(X, "columns"):
         raise table.error(f"the model knows {n_features} features without names and this file names its columns.")
-    if sparse.issparse(X):
-        wrong = np.flatnonzero(~np.isfinite(X.data))
-        rows = np.searchsorted(X.indptr, wrong, side="right") - 1
-        if n_features is not None and X.shape[1] < n_features:  # trailing features that are zero in every row
-            X = sparse.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], n_features))
-    else:
-        rows = np.flatnonzero(np.isinf(X).any(axis=1))
-    if len(rows):
-        raise table.error(f"{table.row(int(rows[0]))} holds a value that is not a finite number.")
+    wrong = _first_wrong_entry(X) if sparse.issparse(X) else _first_wrong_cell(X)
+    if wrong is not None:
+        i, place, value = wrong
+        raise table.error(f"{table.row(i)}, {place}: {value} {fault(value, 'Mend it or leave the row out.')}")
+    if sparse.issparse(X) and n_features is not None and X.shape[1] < n_features:
+        # Trailing features that are zero in every row.
+        X = sparse.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], n_features))
     if n_features is not None and X.shape[1] != n_features:
         raise table.error(f"there are {X.shape[1]} features and the model was fitted with {n_features}.")
     return X
+
+
+def _first_wrong_cell(X: Any) -> tuple[int, str, float] | None:
+    """Return row, name and value of the first number that is infinite or too large; NaN is a missing one."""
+    rows = np.flatnonzero(((X > LARGEST) | (X < -LARGEST)).any(axis=1))
+    if not len(rows):
+        return None
+    row = X[rows[0]]
+    column = int(np.flatnonzero(np.abs(row) > LARGEST)[0])
+    return int(rows[0]), f"feature {column + 1}", float(row[column])
+
+
+def _first_wrong_entry(X: Any) -> tuple[int, str, float] | None:
+    """Return the same of sparse rows, where nothing can be missing."""
+    wrong = np.flatnonzero(~(np.abs(X.data) <= LARGEST))
+    if not len(wrong):
+        return None
+    row = int(np.searchsorted(X.indptr, wrong[0], side="right")) - 1
+    return row, f"index {X.indices[wrong[0]]}", float(X.data[wrong[0]])

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from halfmoon.exceptions import DataFileError
 
-__all__ = ["SHOWN", "Table", "known_columns", "take_target"]
+__all__ = ["NUMBER", "SHOWN", "TEXT", "Table", "as_cells", "first_line", "known_columns", "take_target"]
 
+NUMBER, TEXT = "number", "text"  # kinds of columns
 SHOWN = 8  # names of columns that a message lists
 
 
@@ -40,6 +41,8 @@ class Table:
         Height, width and channels that images were brought to.
     notes : list of str
         What the reader should know.
+    categorical : tuple of str
+        Columns of features that are names of categories, whatever they look like.
     """
 
     path: Path
@@ -50,6 +53,7 @@ class Table:
     rows: Sequence[Any] = ()
     image_shape: tuple[int, int, int] | None = None
     notes: list[str] = field(default_factory=list)
+    categorical: tuple[str, ...] = ()
 
     def row(self, i: int) -> str:
         """Return how row i is called in messages."""
@@ -60,13 +64,19 @@ class Table:
         return DataFileError(f"{self.path}: {text}")
 
 
-def take_target(path: Path, frame: Any, target: str | None) -> tuple[Any, NDArray[Any] | None]:
-    """Return the frame without the target column, and that column; say which columns there are if it is missing."""
+def take_target(frame: Any, target: str | None) -> tuple[Any, NDArray[Any] | None]:
+    """Return the frame without the target column, and that column."""
     if target is None:
         return frame, None
-    if target not in frame.columns:
-        raise DataFileError(f"{path}: there is no column {target!r}. {known_columns(target, list(frame.columns))}")
-    return frame.drop(columns=target), np.asarray(frame[target].astype(object), dtype=object)
+    return frame.drop(columns=target), as_cells(frame[target])
+
+
+def as_cells(values: Any) -> NDArray[Any]:
+    """Return the values of a target as objects; bytes become the text that they spell."""
+    cells = [value.decode(errors="backslashreplace") if isinstance(value, bytes) else value for value in values]
+    column = np.empty(len(cells), dtype=object)
+    column[:] = cells
+    return column
 
 
 def known_columns(wanted: str, names: list[str]) -> str:
@@ -76,3 +86,8 @@ def known_columns(wanted: str, names: list[str]) -> str:
         return f"Did you mean {near[0]!r}?"
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     return f"It has {', '.join(repr(name) for name in names[:SHOWN])}{more}."
+
+
+def first_line(error: Exception) -> str:
+    """Return what another library says is wrong, in one line."""
+    return str(error).strip().split("\n")[0] or type(error).__name__

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from halfmoon.tables._numbers import LARGEST, fault
 from halfmoon.tables._table import Table
 
-__all__ = ["class_codes", "class_names", "guess_task", "labeled_rows", "regression_values"]
+__all__ = [
+    "check_slips",
+    "class_codes",
+    "class_names",
+    "class_texts",
+    "guess_task",
+    "labeled_rows",
+    "regression_values",
+]
 
-FEW_VALUES = 10  # whole numbers with so many values are classes whatever the number of rows
+MANY_CLASSES = 20  # whole numbers with more different values are quantities
+WHOLE = re.compile(r"(-?(?:0|[1-9][0-9]*))(?:\.0*)?")  # as numbers are written; 01 and +1 are names
+INT64 = np.iinfo(np.int64)
 
 
 def labeled_rows(table: Table, unlabeled: str | None = None) -> NDArray[np.bool_]:
@@ -33,14 +45,34 @@ def _is_empty(value: Any, mark: str | None) -> bool:
 
 
 def _number(value: Any) -> float | None:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
+    """Return a cell as a finite number, or None."""
+    if isinstance(value, bool | np.bool_):
         return None
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return number if np.isfinite(number) else None
+
+
+def check_slips(table: Table, labeled: NDArray[np.bool_]) -> None:
+    """Refuse a text among numbers: it is a slip, and would make a class of every number in silence."""
+    assert table.target is not None
+    rows = np.flatnonzero(labeled)
+    texts = [i for i in rows if _number(table.target[i]) is None]
+    if texts and 2 * len(texts) < len(rows):
+        raise table.error(
+            f"{table.row(int(texts[0]))}, column {table.target_name!r}: {table.target[texts[0]]!r} is not a number and "
+            f"{len(rows) - len(texts)} of {len(rows)} targets are. Mend it or empty the cell; if these are classes, "
+            "name --task classify."
+        )
 
 
 def guess_task(values: NDArray[Any]) -> str:
-    """Return "regress" for numbers that are not whole, or nearly all different; "classify" for anything else.
+    """Return "classify" for texts and for whole numbers that look like names of classes, else "regress".
+
+    Whole numbers do if at most 20 are different and they recur, twice on average, or leave no gaps. Two different ones
+    always do, and so do numbers with leading zeros.
 
     Examples
     --------
@@ -49,12 +81,18 @@ def guess_task(values: NDArray[Any]) -> str:
     >>> guess_task(np.array([0, 1, 1], dtype=object)), guess_task(np.array([0.5, 1.0], dtype=object))
     ('classify', 'regress')
     """
-    if not all(isinstance(value, int | float | np.number) and not isinstance(value, bool) for value in values):
+    numbers = [_number(value) for value in values]
+    if any(number is None for number in numbers):
         return "classify"
-    numbers = values.astype(np.float64)
-    different = len(np.unique(numbers))
-    whole = bool(np.all(numbers == np.round(numbers)))
-    return "classify" if whole and different <= max(FEW_VALUES, len(numbers) // 2) else "regress"
+    if not all(number is not None and number.is_integer() for number in numbers):
+        return "regress"
+    if any(isinstance(value, str) and re.match(r"\s*0[0-9]", value) for value in values):
+        return "classify"
+    names = np.unique(class_names(values))
+    recur = 2 * len(names) <= len(values)
+    no_gaps = names.dtype.kind == "i" and int(names[-1]) - int(names[0]) < len(names)
+    few = len(names) <= 2 or (len(names) <= MANY_CLASSES and (recur or no_gaps))
+    return "classify" if few else "regress"
 
 
 def class_codes(table: Table, labeled: NDArray[np.bool_]) -> tuple[NDArray[Any], NDArray[np.int64]]:
@@ -72,15 +110,45 @@ def class_codes(table: Table, labeled: NDArray[np.bool_]) -> tuple[NDArray[Any],
 
 
 def class_names(values: NDArray[Any]) -> NDArray[Any]:
-    """Return labels as whole numbers where all are, else as texts."""
-    try:
-        numbers = np.array([float(value) for value in values])
-    except (TypeError, ValueError):
+    """Return labels as whole numbers where all are, else as texts.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from halfmoon.tables import class_names
+    >>> class_names(np.array(["1.0", "2"])).tolist(), class_names(np.array(["01", "2"])).tolist()
+    ([1, 2], ['01', '2'])
+    """
+    numbers = [_whole(value) for value in values]
+    if any(number is None for number in numbers):
         return np.array([str(value).strip() for value in values])
-    if any(isinstance(value, bool | np.bool_) for value in values):
-        return np.array([str(value) for value in values])
-    whole = bool(np.all(np.isfinite(numbers)) and np.all(numbers == np.round(numbers)))
-    return numbers.astype(np.int64) if whole else np.array([str(value).strip() for value in values])
+    return np.array(numbers, dtype=np.int64)
+
+
+def class_texts(values: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.str_]:
+    """Return labels as texts, written as the classes of a model are: 1.0 is "1" beside whole numbers.
+
+    Unlike `class_names` it does not depend on the other labels, so that an unknown one changes no other.
+    """
+    whole = [_whole(value) if classes.dtype.kind == "i" else None for value in values]
+    return np.array(
+        [str(value).strip() if number is None else str(number) for value, number in zip(values, whole, strict=True)]
+    )
+
+
+def _whole(value: Any) -> int | None:
+    """Return the whole number that a label is, without a detour through floats, which merge large ones."""
+    if isinstance(value, bool | np.bool_):
+        return None
+    if isinstance(value, str):
+        written = WHOLE.fullmatch(value.strip())
+        number = None if written is None else int(written[1])
+    else:
+        try:
+            number = int(value) if int(value) == value else None
+        except (TypeError, ValueError, OverflowError):
+            return None
+    return number if number is not None and INT64.min <= number <= INT64.max else None
 
 
 def regression_values(table: Table, labeled: NDArray[np.bool_]) -> NDArray[np.float64]:
@@ -89,10 +157,8 @@ def regression_values(table: Table, labeled: NDArray[np.bool_]) -> NDArray[np.fl
     values = np.full(len(labeled), np.nan)
     for i in np.flatnonzero(labeled):
         number = _number(table.target[i])
-        if number is None or not np.isfinite(number):
-            raise table.error(
-                f"{table.row(int(i))}, column {table.target_name!r}: {table.target[i]!r} is not a number. "
-                "Mend it, or classify instead."
-            )
+        if number is None or abs(number) > LARGEST:
+            what = fault(number, "Mend it, or classify instead.")
+            raise table.error(f"{table.row(int(i))}, column {table.target_name!r}: {table.target[i]!r} {what}")
         values[i] = number
     return values

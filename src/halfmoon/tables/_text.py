@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,57 +12,109 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halfmoon.exceptions import DataFileError
+from halfmoon.tables._wanted import Wanted
 
 __all__ = ["read_delimited"]
 
+MISSING = ("", "NA", "NaN", "?")  # cells without a value; pandas' longer list has words that name classes, as "None"
 
-def read_delimited(path: Path, separator: str) -> tuple[Any, NDArray[np.int64]]:
-    """Return a text file as a data frame, and the line of each of its rows; every line must be complete."""
+
+def read_delimited(path: Path, separator: str, wanted: Wanted) -> tuple[Any, NDArray[np.int64]]:
+    """Return a text file as a data frame, and the line of each of its rows; every line must be complete.
+
+    pandas finds the types of columns, but for those that are wanted as text: found file by file, a type makes "10" of
+    one file "10.0" of the next.
+    """
     import pandas as pd
 
     try:
-        header, lines = _check_lines(path, separator)
-        frame = pd.read_csv(path, sep=separator, encoding="utf-8-sig", na_values=["?"], low_memory=False)
+        layout = _check_lines(path, separator, wanted)
+        frame = pd.read_csv(
+            path,
+            sep=separator,
+            encoding="utf-8-sig",
+            header=None,
+            names=layout.header,
+            skiprows=layout.records_above,
+            skip_blank_lines=not layout.blank_is_row,
+            keep_default_na=False,
+            na_values=list(MISSING),
+            dtype={name: str for name in layout.header if wanted.is_text(name)},
+            low_memory=False,
+        )
     except UnicodeDecodeError as error:
         raise DataFileError(f"{path}: the file is not UTF-8 text ({error.reason}). Save it as UTF-8.") from error
     except (csv.Error, pd.errors.ParserError) as error:
         raise DataFileError(f"{path}: the file cannot be read ({error}).") from error
-    frame.columns = header
-    return frame, lines
+    if len(frame) != len(layout.lines):
+        raise DataFileError(
+            f"{path}: there are {len(frame)} rows on {len(layout.lines)} lines. Remove quoted blanks that stand alone."
+        )
+    return frame, layout.lines
 
 
-def _check_lines(path: Path, separator: str) -> tuple[list[str], NDArray[np.int64]]:
+@dataclass(frozen=True)
+class _Layout:
+    """The names of the columns, how many records end with them, and the line of every row."""
+
+    header: list[str]
+    records_above: int
+    lines: NDArray[np.int64]
+
+    @property
+    def blank_is_row(self) -> bool:
+        """Whether a blank line is a row: where there is one column, it is an empty cell."""
+        return len(self.header) == 1
+
+
+def _check_lines(path: Path, separator: str, wanted: Wanted) -> _Layout:
     """Return the header and the numbers of the lines that hold a row.
 
     pandas fills lines that are too short with missing values and does not tell which line a row came from.
     """
     with path.open(encoding="utf-8-sig", newline="") as text:
         reader = csv.reader(text, delimiter=separator)
-        header = [name.strip() for name in next((fields for fields in reader if fields), [])]
-        _check_header(path, header)
+        header, records_above = _find_header(reader)
+        _check_header(path, header, wanted)
         lines = []
         for fields in reader:
-            if not "".join(fields[:2]).strip() and len(fields) < 2:  # blank
+            if len(header) > 1 and _is_blank(fields):
                 continue
-            if len(fields) != len(header):
+            if len(fields or [""]) != len(header):
                 raise DataFileError(
                     f"{path}: line {reader.line_num} has {len(fields)} cells and the header has {len(header)}."
                 )
             lines.append(reader.line_num)
-    return header, np.array(lines, dtype=np.int64)
+    return _Layout(header, records_above, np.array(lines, dtype=np.int64))
 
 
-def _check_header(path: Path, header: list[str]) -> None:
+def _find_header(records: Iterable[list[str]]) -> tuple[list[str], int]:
+    """Return the first record that is not blank, and its number; nothing if there is none."""
+    for number, fields in enumerate(records, start=1):
+        if "".join(fields).strip():
+            return [name.strip() for name in fields], number
+    return [], 0
+
+
+def _is_blank(fields: list[str]) -> bool:
+    """Tell whether a line is blank; a lone pair of quotes is a cell."""
+    return not fields or (len(fields) == 1 and fields[0].isspace())
+
+
+def _check_header(path: Path, header: list[str], wanted: Wanted) -> None:
+    if not header:
+        raise DataFileError(f"{path}: the file is empty. The first line must name the columns.")
+    # A model may know its columns by such names; in any other file they are the first row of data.
+    if _are_numbers(header) and not (wanted.known and wanted.known.keys() <= set(header)):
+        raise DataFileError(f"{path}: the first line holds numbers. Add a line above it that names the columns.")
     twice = {name for name in header if header.count(name) > 1}
-    if twice and all(_is_number(name) for name in header):
-        raise DataFileError(f"{path}: the first line holds numbers. It must hold the names of the columns.")
     if twice:
         raise DataFileError(f"{path}: several columns are called {min(twice)!r}. Give each its own name.")
 
 
-def _is_number(text: str) -> bool:
+def _are_numbers(names: list[str]) -> bool:
+    """Tell whether all names are numbers, but for empty ones."""
     try:
-        float(text)
+        return len([float(name) for name in names if name]) > 0
     except ValueError:
-        return not text
-    return True
+        return False
