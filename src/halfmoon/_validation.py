@@ -14,6 +14,7 @@ from sklearn.utils.validation import _check_sample_weight as check_sample_weight
 from sklearn.utils.validation import check_array, validate_data
 
 __all__ = [
+    "LARGEST",
     "check_choice",
     "check_features",
     "check_integer",

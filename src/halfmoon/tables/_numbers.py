@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-__all__ = ["LARGEST", "fault"]
+from halfmoon._validation import LARGEST
 
-LARGEST = 1e150  # squares of larger numbers, and sums of them, overflow
+__all__ = ["LARGEST", "fault"]
 
 
 def fault(number: float | None, advice: str) -> str:
