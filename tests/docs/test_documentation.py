@@ -25,7 +25,8 @@ def code_of(page):
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_code_blocks_of_a_page_run_one_after_the_other(page):
+def test_code_blocks_of_a_page_run_one_after_the_other(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # pages write files
     namespace = {}
     for block in code_of(ROOT / page):
         exec(compile(block, page, "exec"), namespace)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
-import os
+import io
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -21,6 +21,7 @@ from joblib import Parallel, delayed
 
 from halfmoon import __version__
 from halfmoon._progress import report
+from halfmoon._whole_files import replacing
 from halfmoon.exceptions import DisconnectedGraphWarning
 
 __all__ = ["Job", "Row", "Table", "disconnected_as_they_are", "run_trials", "trial_seed"]
@@ -59,14 +60,12 @@ class Table:
         self.rows += [{"trial": trial, **row} for row in rows]
         self.rows.sort(key=lambda row: row["trial"])
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        scratch = self.path.with_suffix(".part")
-        with scratch.open("w", newline="") as file:
-            writer = csv.DictWriter(file, fieldnames=list(self.rows[0]))
-            writer.writeheader()
-            writer.writerows(self.rows)
-            file.flush()
-            os.fsync(file.fileno())
-        scratch.replace(self.path)
+        text = io.StringIO(newline="")
+        writer = csv.DictWriter(text, fieldnames=list(self.rows[0]))
+        writer.writeheader()
+        writer.writerows(self.rows)
+        with replacing(self.path) as file:
+            file.write(text.getvalue().encode())
 
 
 def run_trials(job: Job, folder: Path, *, jobs: int, resume: bool) -> list[dict[str, Any]]:

@@ -10,6 +10,7 @@ from typing import Any
 
 import joblib
 
+from halfmoon._whole_files import replacing
 from halfmoon.experiments import figure1, figure2, figure3, figure4, figure5, table1
 from halfmoon.experiments._experiment import Claim, Experiment, Options, count_of_claims
 from halfmoon.experiments._trials import disconnected_as_they_are, run_trials
@@ -60,7 +61,8 @@ def reproduce(names: Sequence[str], out: Path, options: Options, *, jobs: int, r
             with disconnected_as_they_are():
                 _save(experiment.plot(rows), out / name)
         sections.append(_section(experiment, rows, found, seconds))
-        _write(out / "summary.md", _summary(sections, claims, options, jobs))
+        with replacing(out / "summary.md") as file:
+            file.write(_summary(sections, claims, options, jobs).encode())
     return claims
 
 
@@ -69,9 +71,8 @@ def _save(figure: Any, path: Path) -> None:
     from matplotlib import pyplot as plt
 
     for suffix, more in ((".png", {"dpi": 150}), (".svg", {})):
-        scratch = path.with_suffix(f".part{suffix}")
-        figure.savefig(scratch, **more)
-        scratch.replace(path.with_suffix(suffix))
+        with replacing(path.with_suffix(suffix)) as file:
+            figure.savefig(file, format=suffix.removeprefix("."), **more)
     plt.close(figure)
 
 
@@ -107,9 +108,3 @@ def _summary(sections: list[str], claims: list[Claim], options: Options, jobs: i
         f"{'quick' if options.quick else 'full'}; {machine}.",
     ]
     return "\n\n".join(["\n".join(head), *sections]) + "\n"
-
-
-def _write(path: Path, text: str) -> None:
-    scratch = path.with_suffix(".part")
-    scratch.write_text(text)
-    scratch.replace(path)
