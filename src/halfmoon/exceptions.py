@@ -5,6 +5,7 @@ __all__ = [
     "DataFileError",
     "DataNotFoundError",
     "DisconnectedGraphWarning",
+    "FloatRangeError",
     "LandmarkWarning",
     "ModelFileError",
     "NotDiagonallyDominantError",
@@ -19,6 +20,10 @@ class NotDiagonallyDominantError(ValueError):
 
 class NotPositiveSemidefiniteError(ValueError):
     """A regulariser Q has a negative eigenvalue, so h' Q h is not a (semi-)norm."""
+
+
+class FloatRangeError(ArithmeticError):
+    """A result lies outside of what float64 can represent, or no bound on its error can be computed there."""
 
 
 class DataFileError(ValueError):

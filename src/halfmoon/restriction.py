@@ -17,6 +17,7 @@ from halfmoon.exceptions import AccuracyWarning, DisconnectedGraphWarning
 from halfmoon.landmarks import check_landmarks
 from halfmoon.regularizers import Greens, MatrixRegularizer, PowerRegularizer, Regularizer
 from halfmoon.solvers import SolveOptions
+from halfmoon.solvers._certificate import BoundKind
 from halfmoon.solvers._options import Progress
 from halfmoon.solvers._system import ROUNDOFF
 
@@ -49,6 +50,12 @@ class Restriction:
     error_bound : float
         Verified bound on the largest error of an entry of `smooth`, relative to its largest entry: what
         `eps` asked for. The modes are exact.
+    bound_kind : {"proven", "probable", "estimated"}
+        What the bound rests on. "proven": true residuals, their rounding counted, over a lower bound on the spectrum
+        that holds by proof (the ridge, a spanning tree, the inertia of a factorisation). "probable": that lower bound
+        comes from random columns and fails with `failure_probability`. "estimated": neither, as for functions of L.
+    failure_probability : float
+        Of a probable bound; 0 otherwise.
     null_basis : ndarray of shape (n_hat, m)
         Orthonormal vectors on S that Q_hat does not penalise: null vectors of Q supported on S.
     solver : str
@@ -65,6 +72,8 @@ class Restriction:
     smooth: Matrix
     modes: Matrix
     error_bound: float
+    bound_kind: BoundKind
+    failure_probability: float
     null_basis: Matrix
     solver: str
     n_iter: int
@@ -135,8 +144,13 @@ class Restriction:
     def __repr__(self) -> str:
         return (
             f"Restriction(n_landmarks={len(self.landmarks)}, components={self.n_components}, "
-            f"solver={self.solver!r}, n_iter={self.n_iter}, error_bound={self.error_bound:.1e})"
+            f"solver={self.solver!r}, n_iter={self.n_iter}, error_bound={self.error_bound:.1e} ({self._kind_in_words}))"
         )
+
+    @property
+    def _kind_in_words(self) -> str:
+        chance = f", fails with probability {self.failure_probability:.0e}" if self.failure_probability > 0.0 else ""
+        return f"{self.bound_kind}{chance}"
 
 
 def restrict(
@@ -173,7 +187,7 @@ def restrict(
         Bytes for arrays of size n x n_hat; None: half of the free memory. Where they do not fit, the
         landmark rows are kept alone, at the price of more iterations.
     progress : callable, default=None
-        Called as ``progress(columns_done, columns, residual_energy)`` by the iterative solvers.
+        Called as ``progress(columns_done, columns, residual)`` by the iterative solvers.
     random_state : int, default=0
         Seed of the sampled preconditioner.
     verbose : bool, default=False
@@ -186,9 +200,11 @@ def restrict(
 
     Notes
     -----
-    The bound divides true residuals by a lower bound on a spectrum. For "direct" that is the ridge, or proven by the
-    inertia of one more factorisation. For "cg" and "approx_cholesky" it is 0.8 times a Ritz value of random
-    columns: a safeguard, not a proof. For "chebyshev" the deviation is sampled on a fine grid.
+    The bound divides true residuals by a lower bound on a spectrum, and `bound_kind` says what that rests on. The ridge
+    is one, and proven. Where float64 cannot reach what it asks for (small ridges, high powers), "direct" proves a
+    better one by the inertia of one more factorisation, "cg" and "approx_cholesky" use a spanning tree (proven) or
+    random columns (probable, with the chance of failure). For "chebyshev" the deviation is sampled on a fine
+    grid (estimated).
 
     On a disconnected graph Q^+ is block diagonal: a component without landmark has no influence on the
     kernel. One `DisconnectedGraphWarning` names the counts.
@@ -202,7 +218,7 @@ def restrict(
     >>> X = np.random.default_rng(7).normal(size=(200, 2))
     >>> r = restrict(PowerRegularizer(knn_graph(X, n_neighbors=8)), np.arange(20))
     >>> r
-    Restriction(n_landmarks=20, components=1, solver='direct', n_iter=0, error_bound=...)
+    Restriction(n_landmarks=20, components=1, solver='direct', n_iter=0, error_bound=... (proven))
     >>> r.error_bound < 1e-9
     True
     """
@@ -319,18 +335,29 @@ def restrict_further(Q: Regularizer, restriction: Restriction, places: ArrayLike
     kept = check_landmarks(places, len(restriction.landmarks))
     smooth = restriction.smooth[np.ix_(kept, kept)]
     bound = restriction.error_bound * float(np.abs(restriction.smooth).max())
-    greens = Greens(smooth, restriction.modes[kept], bound, restriction.solver, restriction.n_iter, restriction.reason)
+    greens = Greens(
+        smooth,
+        restriction.modes[kept],
+        bound,
+        restriction.bound_kind,
+        restriction.failure_probability,
+        restriction.solver,
+        restriction.n_iter,
+        restriction.reason,
+    )
     return _restriction(Q, restriction.landmarks[kept], greens)
 
 
 def _restriction(Q: Regularizer, S: NDArray[np.intp], greens: Greens) -> Restriction:
     largest = float(np.abs(greens.smooth).max())
-    bound = float(greens.bound) / largest if largest > 0.0 else 0.0
+    bound = float(greens.bound) / largest if greens.bound > 0.0 else 0.0
     return Restriction(
         landmarks=S,
         smooth=greens.smooth,
         modes=greens.modes,
         error_bound=bound,
+        bound_kind=greens.bound_kind,
+        failure_probability=greens.failure_probability,
         null_basis=_null_on_landmarks(Q.null_modes, S),
         solver=greens.solver,
         n_iter=greens.n_iter,

@@ -108,7 +108,7 @@ def test_proven_bound_on_the_spectrum(rng, normalized):
     M = laplacian(W)
     modes = sparse.csr_array(np.sqrt(d)[:, None] * null_modes(M).toarray())
     modes = sparse.csr_array(modes / np.sqrt(modes.multiply(modes).sum(axis=0)))
-    system = System(M, np.sqrt(d), modes, 0.0, 0.0, null_modes(M))
+    system = System(M, np.sqrt(d), modes, 0.0, 0.0, null_modes(M), excess=np.zeros(200))
     bound = smallest_eigenvalue_bound(system, prepare(system))
     second = linalg.eigvalsh(dense_laplacian(W, normalized))[count]
     assert 0.05 * second < bound < second

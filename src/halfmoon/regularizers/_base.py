@@ -13,14 +13,17 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from halfmoon._caches import without_caches
+from halfmoon.exceptions import FloatRangeError
 from halfmoon.graph import Components, check_graph, connected_components
 from halfmoon.solvers import SolveOptions, Solver, System, prepare, project_out
-from halfmoon.solvers._base import solve_complement
+from halfmoon.solvers._base import LandmarkBlock, solve_complement
+from halfmoon.solvers._certificate import BoundKind
 from halfmoon.solvers._lanczos import few_columns
 
 __all__ = ["GraphRegularizer", "Greens", "InversePower", "Regularizer", "indicators"]
 
 Matrix = NDArray[np.float64]
+SMALLEST_BLOCK = 1e-290  # below, entries lose digits
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,10 @@ class Greens:
         The closed-form part: columns with disjoint supports, one a component with landmarks; may be empty.
     bound : float
         Verified bound on the largest error of an entry of `smooth`, rounding included.
+    bound_kind : {"proven", "probable", "estimated"}
+        What the bound rests on.
+    failure_probability : float
+        Of a probable bound; 0 otherwise.
     solver : str
         Solver that ran.
     n_iter : int
@@ -47,6 +54,8 @@ class Greens:
     smooth: Matrix
     modes: Matrix
     bound: float
+    bound_kind: BoundKind
+    failure_probability: float
     solver: str
     n_iter: int
     reason: str = ""
@@ -139,15 +148,39 @@ class InversePower:
     ) -> list[Greens]:
         """Return (R^p)^+ on the landmarks for several p, from one chain."""
         solver = self.solver(options)
-        greens = []
-        for power, block in zip(powers, solver.landmark_blocks(landmarks, powers, options), strict=True):
+        blocks = solver.landmark_blocks(landmarks, powers, options)
+        return [
+            self._greens(landmarks, power, block, solver.reason) for power, block in zip(powers, blocks, strict=True)
+        ]
+
+    def _greens(self, landmarks: NDArray[np.intp], power: int, block: LandmarkBlock, why: str) -> Greens:
+        """Return a block in the unit of the regulariser, or say that float64 does not hold it."""
+        with np.errstate(all="ignore"):
+            factor = self.system.unit**-power
+            smooth, bound = factor * block.block, factor * block.bound
             modes = self.system.mode_columns(landmarks, power)
-            reason = "; ".join(part for part in (solver.reason, block.reason) if part)
-            greens.append(Greens(block.block, modes, block.bound, block.solver, block.n_iter, reason))
-        return greens
+        largest = float(np.abs(smooth).max())
+        if not np.isfinite(modes).all() or not np.isfinite(largest) or not np.isfinite(bound):
+            raise FloatRangeError(
+                f"The landmark block of R^-{power} cannot be computed in float64: its largest entry came out as "
+                f"{largest:.1e} with an error of up to {bound:.1e}. Raise the ridge, lower the power, or remove the "
+                "weakest edges of the graph."
+            )
+        if largest < SMALLEST_BLOCK and np.any(block.block):
+            raise FloatRangeError(
+                f"The landmark block of R^-{power} is too small for float64: its largest entry is {largest:.1e}. "
+                "Scale the weights of the graph down, or lower the ridge or the power."
+            )
+        reason = "; ".join(part for part in (why, block.reason) if part)
+        return Greens(
+            smooth, modes, bound, block.bound_kind, block.failure_probability, block.solver, block.n_iter, reason
+        )
 
     def solve_off_modes(self, B: Matrix, options: SolveOptions) -> Matrix:
         """Return Q^+ B without its part along the modes, by `power` chained solves or, for few columns, in one run."""
+        return self.system.unit**-self.power * self._solve_off_modes(B, options)
+
+    def _solve_off_modes(self, B: Matrix, options: SolveOptions) -> Matrix:
         X = project_out(self.system.modes, B)
         at_once = few_columns(self.system, X, self.power, options.eps) if options.solver == "auto" else None
         if at_once is not None:

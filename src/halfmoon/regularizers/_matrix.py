@@ -15,7 +15,7 @@ from halfmoon.graph import Components, connected_components
 from halfmoon.regularizers._base import Greens, InversePower, Matrix, Regularizer
 from halfmoon.solvers import SolveOptions, System, check_sdd, null_modes
 from halfmoon.solvers._factor import factorize, negative_pivots
-from halfmoon.solvers._nullspace import excess
+from halfmoon.solvers._nullspace import exact_excess
 from halfmoon.solvers._system import ROUNDOFF
 
 __all__ = ["MatrixRegularizer"]
@@ -68,11 +68,11 @@ class MatrixRegularizer(Regularizer):
         if self.dense:
             modes, floor = self._decompose()
         elif self.dominant:
-            modes, floor = null_modes(self.Q), max(float(excess(self.Q).min()), 0.0)  # Gershgorin
+            modes, floor = null_modes(self.Q), float(exact_excess(self.Q)[0].min())  # Gershgorin
         else:
             modes, floor = sparse.csr_array((self.n, 0)), 0.0
             self._check_definite()
-        return InversePower(System.of_matrix(self.Q, modes, floor), power=1)
+        return InversePower(System.of_matrix(self.Q, modes, floor, self.dominant and not self.dense), power=1)
 
     @property
     def modes(self) -> sparse.csr_array:

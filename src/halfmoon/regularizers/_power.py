@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from halfmoon._validation import check_integer, check_real
+from halfmoon.exceptions import FloatRangeError
 from halfmoon.graph import laplacian
 from halfmoon.graph._laplacian import scaling_degrees
 from halfmoon.regularizers._base import GraphRegularizer, Greens, InversePower, Matrix
@@ -18,6 +19,9 @@ from halfmoon.solvers import SolveOptions, System
 from halfmoon.solvers._system import ROUNDOFF
 
 __all__ = ["PowerRegularizer", "laplacian_system"]
+
+LARGEST_WEIGHT = 2.0**32  # beyond this, or below its inverse, weights are rescaled
+SMALLEST_WEIGHT = 1e-290
 
 
 class PowerRegularizer(GraphRegularizer):
@@ -106,11 +110,13 @@ class PowerRegularizer(GraphRegularizer):
 def laplacian_system(regularizer: GraphRegularizer, normalized: bool, ridge: float) -> System:
     """Return R = L + mu I, or L_norm + mu I = D^-1/2 (L + mu D) D^-1/2, whose core is diagonally dominant."""
     n, ones = regularizer.n, np.ones(regularizer.n)
-    degrees = scaling_degrees(regularizer.W)
+    W, unit = _in_range(regularizer.W)
+    degrees = scaling_degrees(W)
     weights = degrees if normalized else ones
-    # Off the modes a ridge at rounding level changes nothing but makes M singular to every solver: leave it out there.
-    visible = ridge if ridge > ROUNDOFF * float((degrees / weights).max()) else 0.0
-    M = sparse.csr_array(laplacian(regularizer.W) + visible * sparse.diags_array(weights))
+    ridge_of_W = ridge if normalized else ridge / unit
+    # A ridge at rounding level makes M singular to every factorisation, which then leaves it to the residuals.
+    visible = ridge_of_W if ridge_of_W > ROUNDOFF * float((degrees / weights).max()) else 0.0
+    M = sparse.csr_array(laplacian(W) + visible * sparse.diags_array(weights))
     components = regularizer.components
     null = components.modes(ones) if visible == 0.0 else sparse.csr_array((n, 0))
     return System(
@@ -118,6 +124,26 @@ def laplacian_system(regularizer: GraphRegularizer, normalized: bool, ridge: flo
         scale=np.sqrt(weights),
         modes=components.modes(weights),
         mode_value=ridge,
-        floor=visible,
+        floor=ridge_of_W,
         null=null,
+        excess=ridge_of_W * weights,
+        unit=1.0 if normalized else unit,
     )
+
+
+def _in_range(W: sparse.csr_array) -> tuple[sparse.csr_array, float]:
+    """Return the graph with weights that chains of solves can square and multiply, and the power of two it was divided by.
+
+    Dividing by a power of two changes no digit, unless weights span nearly the whole range of float64.
+    """
+    largest = float(W.data.max(initial=0.0))
+    if largest == 0.0 or LARGEST_WEIGHT**-1 <= largest <= LARGEST_WEIGHT:
+        return W, 1.0
+    unit = 2.0 ** np.frexp(largest)[1]
+    scaled = W / unit
+    if float(scaled.data.min()) < SMALLEST_WEIGHT:
+        raise FloatRangeError(
+            f"The weights of the graph span from {W.data.min():.1e} to {largest:.1e}, more than float64 can relate. "
+            "Remove the weakest edges or build the graph with binary weights."
+        )
+    return scaled, unit

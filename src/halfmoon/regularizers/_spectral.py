@@ -96,7 +96,7 @@ class SpectralRegularizer(GraphRegularizer):
             eigenvalues, U = self.spectrum
             g, U_S = self._inverse(eigenvalues), U[landmarks]
             rounding = 8 * self.n * ROUNDOFF * float(g.max())
-            return Greens(_symmetric((U_S * g) @ U_S.T), no_modes, rounding, "eigen", 0)
+            return Greens(_symmetric((U_S * g) @ U_S.T), no_modes, rounding, "estimated", 0.0, "eigen", 0)
         tolerance = eps * self._largest_inverse  # a guess at the largest entry, from above: tightened below
         for _ in range(TIGHTENINGS):
             expansion = self._expansion(tolerance)
@@ -108,7 +108,7 @@ class SpectralRegularizer(GraphRegularizer):
             if bound <= wanted or rounding > wanted:
                 break
             tolerance *= 0.3 * wanted / bound
-        return Greens(block, no_modes, bound, "chebyshev", expansion.degree)
+        return Greens(block, no_modes, bound, "estimated", 0.0, "chebyshev", expansion.degree)
 
     def solve_off_modes(self, B: Matrix, options: SolveOptions) -> Matrix:
         """Return g(L) B without its part along the modes."""
@@ -135,10 +135,11 @@ class SpectralRegularizer(GraphRegularizer):
     @cached_property
     def _interval(self) -> tuple[float, float]:
         """An interval that holds the eigenvalues that matter: without 0 where r(0) = 0."""
-        upper = self.system.norm_bound()
+        upper = self.system.unit * self.system.norm_bound()
         if self.mode_inverse > 0.0:
             return 0.0, upper
-        lower = smallest_eigenvalue_bound(self.system, prepare(self.system, SolveOptions(solver="direct")))
+        direct = prepare(self.system, SolveOptions(solver="direct"))
+        lower = self.system.unit * smallest_eigenvalue_bound(self.system, direct)
         if not 0.0 < lower < np.inf:
             raise ValueError(
                 "r(0) = 0 needs a lower bound on the second eigenvalue, and none could be proven for this "

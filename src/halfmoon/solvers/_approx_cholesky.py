@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
+from halfmoon.runtime import Stopped, stop_flag
 from halfmoon.solvers._kernels.cg import Factor
 from halfmoon.solvers._kernels.elimination import factorise
 from halfmoon.solvers._kernels.ordering import local_order, predecessors, renumber, transpose
@@ -14,16 +15,26 @@ __all__ = ["approximate_cholesky"]
 
 
 def approximate_cholesky(
-    W: sparse.csr_array, excess: NDArray[np.float64], pinned: NDArray[np.bool_], seed: int, dtype: DTypeLike
+    W: sparse.csr_array,
+    excess: NDArray[np.float64],
+    pinned: NDArray[np.bool_],
+    s: NDArray[np.float64],
+    seed: int,
+    dtype: DTypeLike,
 ) -> tuple[NDArray[np.int64], Factor]:
-    """Return an order of the vertices and, in that order, a factor C D C' ~ L + diag(excess) of the graph W.
+    """Return an order of the vertices and, in that order, a factor C D C' ~ s (L + diag(excess)) s of the graph W.
 
     The ridge acts as edges to a ground vertex that is never eliminated: one factor covers every component. A
     `pinned` component has no excess; its last vertex is held at 0.
     """
-    order, start, row, value, inverse = factorise(W.indptr, W.indices, W.data, excess, pinned, seed)
-    vertex = local_order(*predecessors(order, start, row))
-    ptr, ind, upper, inverse = renumber(order, start, row, value, inverse, vertex)
+    stop = stop_flag()
+    order, first, row, value, inverse = factorise(W.indptr, W.indices, W.data, excess, pinned, seed, stop)
+    if stop[0]:
+        raise Stopped
+    vertex = local_order(*predecessors(order, first, row))
+    ptr, ind, upper, inverse = renumber(order, first, row, value, inverse, vertex)
+    s = s[vertex]
+    upper *= s[ind] / np.repeat(s, np.diff(ptr.astype(np.int64)))  # s C s^-1 has the unit diagonal of C
     lower_ptr, lower_ind, lower = transpose(ptr, ind, upper)
-    factor = Factor(lower_ptr, lower_ind, lower.astype(dtype), ptr, ind, upper.astype(dtype), inverse.astype(dtype))
-    return vertex, factor
+    inverse = (inverse / s**2).astype(dtype)
+    return vertex, Factor(lower_ptr, lower_ind, lower.astype(dtype), ptr, ind, upper.astype(dtype), inverse)

@@ -10,24 +10,35 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from halfmoon.solvers._nullspace import project_out
+from halfmoon.solvers._certificate import BoundKind
 from halfmoon.solvers._options import SolveOptions
 from halfmoon.solvers._system import System
 
-__all__ = ["LandmarkBlock", "Solution", "Solver"]
+__all__ = ["LandmarkBlock", "Solution", "Solver", "reaches", "solve_complement"]
 
 Matrix = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class LandmarkBlock:
-    """(R on the complement of its modes)^-p on the landmarks, and a bound on the largest error of an entry."""
+    """(R on the complement of its modes)^-p on the landmarks, and a bound on the largest error of an entry.
+
+    The bound is proven, probable (it fails with a known probability) or estimated.
+    """
 
     block: Matrix
     bound: float
+    bound_kind: BoundKind
+    failure_probability: float
     n_iter: int
     solver: str
     reason: str = ""
+
+
+def reaches(block: LandmarkBlock, eps: float) -> bool:
+    """Tell whether a block is finite and its bound at most eps times its largest entry; never of NaN."""
+    largest = float(np.abs(block.block).max())
+    return bool(np.isfinite(largest) and block.bound <= eps * largest)
 
 
 class Solver(ABC):
@@ -59,7 +70,7 @@ def solve_complement(system: System, solver: Solver, B: Matrix, rtol: float) -> 
     """Return R^-1 B for B orthogonal to the modes, and the number of iterations."""
     s = system.scale[:, None]
     X, n_iter = solver.solve(s * B, rtol)
-    return project_out(system.modes, s * X), n_iter
+    return s * system.project(X), n_iter
 
 
 @dataclass(frozen=True)

@@ -37,8 +37,7 @@ class DirectSolver(DenseChainSolver):
         """Return X with A X = B; `rtol` is met as far as float64 allows."""
         X = self._substitute(B)
         # Substitution leaves the error of the grounded system; one refinement brings it to rounding.
-        correction = self._substitute(B - self.system.M @ project_out(self.system.null, X))
-        return X + correction, 0
+        return X + self._substitute(self.system.residual(B, project_out(self.system.null, X))[0]), 0
 
     def _substitute(self, B: NDArray[np.float64]) -> NDArray[np.float64]:
         X = np.zeros_like(B)

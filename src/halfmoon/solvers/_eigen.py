@@ -26,8 +26,10 @@ class EigenSolver(DenseChainSolver):
     def __init__(self, system: System, options: SolveOptions) -> None:
         self.system = system
         eigenvalues, eigenvectors = linalg.eigh(system.M.toarray())
-        self.eigenvalues = eigenvalues[system.null.shape[1] :]
-        self.eigenvectors = eigenvectors[:, system.null.shape[1] :]
+        kept = slice(system.null.shape[1], None)
+        # An eigenvalue at rounding level may come out as 0 or negative; refinement pays for the floor.
+        self.eigenvalues = np.maximum(eigenvalues[kept], np.finfo(float).eps * np.abs(eigenvalues).max(initial=0.0))
+        self.eigenvectors = eigenvectors[:, kept]
 
     def solve(self, B: NDArray[np.float64], rtol: float) -> tuple[NDArray[np.float64], int]:
         """Return A^+ B; `rtol` is met as far as float64 allows."""

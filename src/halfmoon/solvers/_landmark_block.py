@@ -1,67 +1,152 @@
 """Landmark blocks of inverse powers on tiles: a pilot sets the goals, tiles run their chains, true residuals certify.
 
-Convergence is measured in r' P^-1 r with P the preconditioner. If theta bounds the spectrum of P^-1 M from below, then
-r' P^-1 r / theta bounds the energy rho' R^-1 rho of the error, all that a second-order block needs: for p = 1 no
-eigenvalue of the graph enters. theta comes from the Ritz values of a pilot tile with random columns, times a safety
-factor, and so does the bound on the smallest eigenvalue of R that p >= 2 needs where the ridge alone is too weak.
+A tile of landmarks runs the chain Y_1 = R^-1 P E, Y_2 = R^-1 Y_1, ... and returns either its columns (stored: the block
+is made of Gram products, ceil(p / 2) solves) or its landmark rows alone (streamed: p solves, nothing of size n x n_hat).
+The bounds divide norms of true residuals by a lower bound on the spectrum of R off the modes. With a ridge that bound is
+proven; where float64 cannot reach what the ridge asks for, one that holds by all but certain chance takes its place, and
+the kind of the bound says so.
 """
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import zip_longest
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
 
-from halfmoon._parallel import Team
 from halfmoon._progress import report
+from halfmoon.runtime import Executor, ThreadExecutor
 from halfmoon.solvers._base import LandmarkBlock
-from halfmoon.solvers._certificate import error_norms, even_bound, largest, odd_bound
-from halfmoon.solvers._kernels.cg import energies
+from halfmoon.solvers._certificate import BoundKind, error_norms, even_bound, largest, odd_bound, row_bound
+from halfmoon.solvers._floor import FAILURE_PROBABILITY, probable_floor
 from halfmoon.solvers._kernels.lanes import WIDTH
-from halfmoon.solvers._kernels.tile import copy_columns, indicator_rhs, mass_times, project_rhs, squared_norms
+from halfmoon.solvers._kernels.tile import (
+    indicator_rhs,
+    mass_times,
+    residual_columns,
+    solution_columns,
+    squared_norms,
+)
 from halfmoon.solvers._options import SolveOptions
 from halfmoon.solvers._system import ROUNDOFF
-from halfmoon.solvers._tiled import TiledSystem, Workspace
+from halfmoon.solvers._tiled import PANEL, TiledSystem, TileResult, Workspace, gram, tiles_of
 
 __all__ = ["TiledLandmarkBlocks"]
 
 Matrix = NDArray[np.float64]
+Vector = NDArray[np.float64]
 
-PILOT_LANDMARKS = WIDTH // 2  # the other columns of the pilot tile are random
-PILOT_REDUCTION = 1e-9  # of the energy: Ritz values have settled by then
-INVERSE_ITERATIONS = 3  # of the random columns, for the smallest eigenvalue of R
-SAFETY = 0.8  # Ritz values approach the spectrum from inside
+PILOT_RESIDUAL = 1e-3  # relative to each right-hand side: sizes are known to a few digits then
 ROUNDS = 3  # tightenings of the goals
+WITHIN_REACH = 4.0  # times the rounding of a residual: what a solve can be asked for
 FLOAT32_ROUNDOFF = float(np.finfo(np.float32).eps)
-TINY = float(np.finfo(float).tiny)
+
+
+@dataclass(frozen=True)
+class _Chain:
+    """What every tile does; picklable."""
+
+    tiled: TiledSystem
+    S: NDArray[np.int64]  # rows of the landmarks in a tile
+    goals: tuple[float, ...]  # norm of the residual, level by level
+    keep_Y: tuple[str | None, ...]  # the precision that columns are kept in, or None
+    keep_rho: tuple[bool, ...]
+    keep_rows: tuple[bool, ...]
+
+
+@dataclass(frozen=True)
+class _Level:
+    """Y_j of some columns, as far as it is needed later. Columns of Y have norm 1 and those of rho the norm |rho| unit."""
+
+    norms: Vector
+    residual: Vector
+    rounding: Vector
+    unit: Vector
+    Y: list[NDArray[Any]]
+    rho: list[NDArray[Any]]
+    rows: Matrix | None
+
+    @classmethod
+    def of_tiles(cls, parts: Sequence[_Level]) -> _Level:
+        """Return the level of all columns."""
+        return cls(
+            *(np.concatenate([getattr(part, name) for part in parts]) for name in ("norms", "residual")),
+            *(np.concatenate([getattr(part, name) for part in parts]) for name in ("rounding", "unit")),
+            Y=[tile for part in parts for tile in part.Y],
+            rho=[tile for part in parts for tile in part.rho],
+            rows=None if parts[0].rows is None else np.concatenate([part.rows for part in parts], axis=1),
+        )
 
 
 @dataclass(frozen=True)
 class _Pilot:
-    """What one tile teaches about all of them."""
+    """What one tile of landmarks teaches about all of them."""
 
-    theta: float  # lower bound on the spectrum of P^-1 M
-    floor: float  # lower bound on the spectrum of R off the modes
-    norms: list[float]  # largest |Y_j| of a landmark column, j = 1, 2, ...
-    entry: float  # largest diagonal entry of R^-1 at a landmark
+    norms: list[float]  # largest |Y_j|, j = 1, 2, ...
+    rounding: list[float]  # largest rounding of a residual
+    entries: dict[int, float]  # power -> largest diagonal entry of its block
 
 
-@dataclass
-class _Level:
-    """Y_j of one chain, as far as it is needed later."""
+def _run_tile(chain: _Chain, part: slice) -> tuple[list[_Level], int, bool]:
+    """Run the chain of one tile of landmarks."""
+    tiled, space, columns = chain.tiled, chain.tiled.workspace(), part.stop - part.start
+    indicator_rhs(tiled.op, chain.S[part], space.b)
+    levels, n_iter, reached = [], 0, True
+    for j, goal in enumerate(chain.goals):
+        if j > 0:
+            mass_times(tiled.op, space.x, space.b)
+        result = tiled.solve_tile(space, goal)
+        levels.append(_record(chain, j, space, result, columns))
+        n_iter, reached = n_iter + result.n_iter, reached and result.reached
+    return levels, n_iter, reached
 
-    norms: Matrix
-    energy: Matrix
-    rho_norms: Matrix
-    Y: Any = None
-    rho: Any = None
-    rows: Any = None
+
+def _record(chain: _Chain, j: int, space: Workspace, result: TileResult, columns: int) -> _Level:
+    op = chain.tiled.op
+    norms = np.sqrt(squared_norms(op, 1, space.x))[:columns]
+    Y: list[NDArray[Any]] = []
+    rho: list[NDArray[Any]] = []
+    if (kept_in := chain.keep_Y[j]) is not None:
+        Y.append(np.empty((chain.tiled.n, columns), kept_in))
+        solution_columns(op, 1.0 / np.where(norms > 0.0, norms, 1.0), space.x, Y[0])
+    if chain.keep_rho[j]:
+        rho.append(np.empty((chain.tiled.n, columns), np.float32))
+        residual_columns(op, space.r, rho[0])
+    rows = np.sqrt(op.mass[chain.S])[:, None] * space.x[chain.S, :columns] if chain.keep_rows[j] else None
+    return _Level(
+        norms, result.norms[:columns], result.rounding[:columns], result.unit[:columns], Y=Y, rho=rho, rows=rows
+    )
+
+
+def _run_pilot(prepared: tuple[TiledSystem, NDArray[np.int64], int]) -> _Pilot:
+    """Run the chain of a few landmarks to a moderate accuracy."""
+    tiled, few, depth = prepared
+    space, op, column = tiled.workspace(), tiled.op, np.arange(len(few))
+    root = np.sqrt(op.mass)
+    indicator_rhs(op, few, space.b)
+    norms, rounding, entries, before = [], [], {}, np.zeros(0)
+    for j in range(1, depth + 1):
+        result = tiled.solve_tile(space, PILOT_RESIDUAL * np.sqrt(squared_norms(op, -1, space.b)))
+        squares = squared_norms(op, 1, space.x)[: len(few)]
+        norms.append(float(np.sqrt(squares.max())))
+        rounding.append(float(result.rounding[: len(few)].max()))
+        with np.errstate(all="ignore"):  # beyond float64: the bounds will say so
+            if j == 1:
+                entries[1] = float((root[few] * space.x[few, column]).max())
+            else:
+                entries[2 * j - 1] = float(np.einsum("i,ij,ij->j", op.mass, before, space.x[:, : len(few)]).max())
+        entries[2 * j] = float(squares.max())
+        before = space.x[:, : len(few)].copy()
+        mass_times(op, space.x, space.b)
+    return _Pilot(norms, rounding, entries)
+
+
+def _run_floor(prepared: tuple[TiledSystem, int]) -> float:
+    return probable_floor(*prepared)
 
 
 @dataclass
@@ -72,18 +157,23 @@ class TiledLandmarkBlocks:
     ----------
     tiled : TiledSystem
         The system, set up.
-    ridge : float
-        Lower bound on the spectrum of R that is known beforehand; may be 0.
+    floor : float
+        Proven lower bound on the spectrum of R off the modes, or 0.
+    stronger_floor : callable
+        Returns a stronger one, at a price.
+    uncertainty : float
+        How much R itself may be off on its diagonal.
     landmarks, powers, options
         What is wanted.
     """
 
     tiled: TiledSystem
-    ridge: float
+    floor: float
+    stronger_floor: Callable[[], float]
+    uncertainty: float
     landmarks: NDArray[np.intp]
     powers: Sequence[int]
     options: SolveOptions
-    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def __post_init__(self) -> None:
         self.S = self.tiled.position[self.landmarks]
@@ -106,168 +196,137 @@ class TiledLandmarkBlocks:
 
     def run(self) -> list[LandmarkBlock]:
         """Solve to the goals, verify, and tighten them if a bound is not there yet."""
-        pilot = self._pilot()
-        tighten = 1.0
-        for _ in range(ROUNDS):
-            goals = [
-                min(levels) for levels in zip_longest(*(self._goals(pilot, p) for p in self.powers), fillvalue=np.inf)
-            ]
-            levels, n_iter, reached = self._solve([max(tighten * goal, TINY) for goal in goals])
-            blocks = [self._block(levels, p) for p in self.powers]
-            bounds = [self._bound(levels, pilot, block, p) for block, p in zip(blocks, self.powers, strict=True)]
-            shares = [
-                bound / max(self.options.eps * float(np.abs(block).max()), TINY)
-                for block, bound in zip(blocks, bounds, strict=True)
-            ]
-            if max(shares) <= 1.0 or not reached:
-                break
-            tighten *= (0.5 / max(shares)) ** 2
+        with ThreadExecutor(self.options.threads) as executor, np.errstate(all="ignore"):
+            pilot = executor.run(_run_pilot, (self.tiled, self._pilot_landmarks(), self.depth))
+            kind, floor = self._choose_floor(pilot, executor)
+            tighten = 1.0
+            for _ in range(ROUNDS):
+                levels, n_iter, reached = self._solve(self._chain(pilot, floor, tighten), executor)
+                blocks = [self._block(levels, p, executor) for p in self.powers]
+                bounds = [self._bound(levels, block, p, floor) for block, p in zip(blocks, self.powers, strict=True)]
+                allowed = [self.options.eps * float(np.abs(block).max()) for block in blocks]
+                if not reached or all(bound <= share for bound, share in zip(bounds, allowed, strict=True)):
+                    break
+                missed = max(np.divide(bounds, allowed))
+                if not np.isfinite(missed):
+                    break
+                tighten *= 0.5 / missed
         how = "stored" if self.stored else "streamed"
-        return [LandmarkBlock(block, bound, n_iter, "", how) for block, bound in zip(blocks, bounds, strict=True)]
+        chance = FAILURE_PROBABILITY if kind == "probable" else 0.0
+        return [
+            LandmarkBlock(block, bound, kind, chance, n_iter, "", how)
+            for block, bound in zip(blocks, bounds, strict=True)
+        ]
 
-    def _pilot(self) -> _Pilot:
-        """Run the chain of a few landmarks and of random columns to a moderate accuracy."""
-        tiled, few = self.tiled, self.S[:PILOT_LANDMARKS]
-        random = slice(len(few), WIDTH)
-        depth = max(self.depth, 1 if self.single else INVERSE_ITERATIONS)
-        norms, theta, entry, last = [], np.inf, 0.0, np.zeros((0, 0))
-        with tiled.workspace() as space:
-            self._pilot_rhs(space, few)
-            for level in range(depth):
-                goal = PILOT_REDUCTION * self._energies(space)
-                theta = min(theta, tiled.solve_tile(space, goal, ritz=True).lowest)
-                norms.append(float(np.sqrt(squared_norms(tiled.op, space.x)[: len(few)].max())))
-                if level == 0:
-                    entry = float((tiled.op.mass[few] ** 0.5 * space.x[few, np.arange(len(few))]).max())
-                root = np.sqrt(tiled.op.mass)[:, None]
-                previous, last = last, root * space.x[:, random]
-                mass_times(tiled.op, space.x, space.b)
-        floor = SAFETY * _smallest_rayleigh_ritz(previous, last) if depth > 1 else 0.0
-        theta = SAFETY * theta if np.isfinite(theta) else 1.0
-        return _Pilot(theta, max(self.ridge, floor), norms, entry)
-
-    def _pilot_rhs(self, space: Workspace, few: NDArray[np.int64]) -> None:
+    def _pilot_landmarks(self) -> NDArray[np.int64]:
+        """Return a tile of landmarks, evenly spread over their list, without vertices of their own: those are all mode."""
         op = self.tiled.op
-        indicator_rhs(op, few, space.b)
-        noise = np.random.default_rng(self.options.seed).standard_normal((self.tiled.n, WIDTH - len(few)))
-        space.b[:, len(few) :] = np.sqrt(op.mass)[:, None] * noise[self.tiled.vertex]
-        project_rhs(op, space.b)
+        joined = self.S[op.mass[self.S] * op.share[op.label[self.S]] != 1.0]
+        S = joined if joined.size else self.S
+        return S[:: -(-len(S) // WIDTH)]
 
-    def _energies(self, space: Workspace) -> Matrix:
-        space.r[:] = space.b
-        return energies(self.tiled.op, self.tiled.factor, space.r, space.q)
+    def _choose_floor(self, pilot: _Pilot, executor: Executor) -> tuple[BoundKind, float]:
+        """Return the cheapest bound on the spectrum whose goals float64 can reach; the strongest if it can reach none."""
+        if self._within_reach(pilot, self.floor):
+            return "proven", self.floor
+        tree = max(self.stronger_floor(), self.floor)
+        if self._within_reach(pilot, tree):
+            return "proven", tree
+        chance = executor.run(_run_floor, (self.tiled, self.options.seed))
+        return ("probable", chance) if chance > tree else ("proven", tree)
 
-    def _goals(self, pilot: _Pilot, power: int) -> list[float]:
-        """Return the r' P^-1 r that the block of one power needs on every level."""
-        eps, theta, lam, norms = self.options.eps, pilot.theta, pilot.floor, pilot.norms
-        a, odd = power // 2, power % 2
+    def _within_reach(self, pilot: _Pilot, floor: float) -> bool:
+        if not floor > 0.0:
+            return False
+        goals = self._goals(pilot, floor)
+        return all(goal >= WITHIN_REACH * rounding for goal, rounding in zip(goals, pilot.rounding, strict=True))
+
+    def _goals(self, pilot: _Pilot, floor: float) -> list[float]:
+        """Return the norm of the residual that the blocks need on every level."""
+        goals = (self._goals_of(pilot, floor, p) for p in self.powers)
+        return [min(level) for level in zip_longest(*goals, fillvalue=np.inf)]
+
+    def _goals_of(self, pilot: _Pilot, floor: float, power: int) -> list[float]:
+        norms, a = pilot.norms, power // 2
+        error = self.options.eps * pilot.entries[power]  # allowed in an entry
         if not self.stored:
-            if power == 1:  # |e_i' R^-1 rho_j| <= sqrt(A_ii E_j)
-                return [0.5 * theta * eps**2 * pilot.entry]
-            scale = 0.5 * eps * (norms[a - 1] * norms[a - 1 + odd] if a else pilot.entry)
-            return [theta * lam * (scale * lam ** (power - j) / power) ** 2 for j in range(1, power + 1)]
-        error = (0.2 if odd else 0.35) * eps * norms[a - 1]  # of Y_a, first order
-        goals = [theta * lam * (error * lam ** (a - j) / a) ** 2 for j in range(1, a + 1)]
-        if odd:  # of Y_{a+1}, second order
-            goals.append(0.7 * theta * eps * (norms[a - 1] * norms[a] if a else pilot.entry))
-        return goals
+            return [0.7 * error / (power * norms[power - k]) for k in range(1, power + 1)]
+        if power % 2 == 0:  # 2 |e_a| |Y_a|, first order
+            return [0.35 * error / norms[a - 1] * floor ** (a - k + 1) / a for k in range(1, a + 1)]
+        goals = [0.2 * error / norms[a] * floor ** (a - k + 1) / a for k in range(1, a + 1)]
+        kept = 4 * FLOAT32_ROUNDOFF * norms[a]  # columns and residuals are kept in float32: Z' rho rounds
+        return [*goals, min(np.sqrt(0.5 * floor * error), 0.2 * error / kept)]
 
-    def _solve(self, goals: list[float]) -> tuple[list[_Level], int, bool]:
+    def _chain(self, pilot: _Pilot, floor: float, tighten: float) -> _Chain:
+        goals = self._goals(pilot, floor)
+        goals = [max(tighten * goal, rounding) for goal, rounding in zip(goals, pilot.rounding, strict=True)]
+        levels = range(1, self.depth + 1)
+        kept_in = "float32" if self.single else "float64"
+        return _Chain(
+            self.tiled,
+            self.S,
+            tuple(goals),
+            keep_Y=tuple(kept_in if self.stored and self._keeps_Y(j) else None for j in levels),
+            keep_rho=tuple(self.stored and self._keeps_rho(j) for j in levels),
+            keep_rows=tuple(j in self.powers if not self.stored else j == 1 and 1 in self.powers for j in levels),
+        )
+
+    def _solve(self, chain: _Chain, executor: Executor) -> tuple[list[_Level], int, bool]:
         """Run the chain of every tile; return the levels, the largest iteration count and whether all arrived."""
-        m, n = len(self.S), self.tiled.n
-        levels = [self._empty_level(j, n, m) for j in range(1, self.depth + 1)]
-        done, worst, arrived = 0, 0.0, True
+        m, done, worst, n_iter, arrived = len(self.S), 0, 0.0, 0, True
+        parts: list[list[_Level]] = []
+        tiles = tiles_of(m)
+        for tile, (levels, steps, reached) in zip(tiles, executor.map(_run_tile, chain, tiles), strict=True):
+            parts.append(levels)
+            n_iter, arrived, done = max(n_iter, steps), arrived and reached, tile.stop
+            worst = max(worst, *(float(level.residual.max()) for level in levels))
+            report("solves", done, m)
+            if self.options.progress is not None:
+                self.options.progress(done, m, worst)
+        return [_Level.of_tiles(level) for level in zip(*parts, strict=True)], n_iter, arrived
 
-        def work(tile: int) -> int:
-            nonlocal done, worst, arrived
-            part = slice(tile * WIDTH, min((tile + 1) * WIDTH, m))
-            columns, n_iter = part.stop - part.start, 0
-            with self.tiled.workspace() as space:
-                indicator_rhs(self.tiled.op, self.S[part], space.b)
-                for level, goal in zip(levels, goals, strict=True):
-                    result = self.tiled.solve_tile(space, goal)
-                    n_iter += result.n_iter
-                    self._record(level, space, result, part, columns)
-                    if level is not levels[-1]:
-                        mass_times(self.tiled.op, space.x, space.b)
-                    with self._lock:
-                        worst, arrived = max(worst, float(result.energy.max())), arrived and result.reached
-            with self._lock:
-                done += columns
-                report("solves", done, m)
-                if self.options.progress is not None:
-                    self.options.progress(done, m, worst)
-            return n_iter
-
-        with Team(self.tiled.threads) as team:
-            n_iter = max(team.map(work, range(-(-m // WIDTH))))
-        return levels, n_iter, arrived
-
-    def _empty_level(self, j: int, n: int, m: int) -> _Level:
-        level = _Level(np.empty(m), np.empty(m), np.empty(m))
-        if not self.stored:
-            level.rows = np.empty((m, m)) if j in self.powers else None
-            return level
-        level.rows = np.empty((m, m)) if j == 1 and 1 in self.powers else None
-        level.rho = np.empty((n, m), np.float32) if self._keeps_rho(j) else None
-        level.Y = np.empty((n, m), np.float32 if self.single else np.float64) if self._keeps_Y(j) else None
-        return level
-
-    def _record(self, level: _Level, space: Workspace, result: Any, part: slice, columns: int) -> None:
-        op = self.tiled.op
-        level.norms[part] = np.sqrt(squared_norms(op, space.x)[:columns])
-        level.energy[part] = result.energy[:columns]
-        level.rho_norms[part] = np.sqrt(result.norms[:columns])
-        if level.rows is not None:
-            level.rows[:, part] = np.sqrt(op.mass[self.S])[:, None] * space.x[self.S, :columns]
-        if level.Y is not None:
-            copy_columns(op, 1, space.x, part.start, columns, level.Y)
-        if level.rho is not None:
-            copy_columns(op, -1, space.r, part.start, columns, level.rho)
-
-    def _block(self, levels: list[_Level], power: int) -> Matrix:
-        gram, a = self.tiled.gram, power // 2
+    def _block(self, levels: list[_Level], power: int, executor: Executor) -> Matrix:
+        a = power // 2
         if not self.stored:
             A = levels[power - 1].rows
         elif power % 2 == 0:
-            A = gram(levels[a - 1].Y, levels[a - 1].Y)
+            y = levels[a - 1]
+            A = np.outer(y.norms, y.norms) * gram(y.Y, y.Y, executor)
         else:
-            last = levels[a]
-            A = (gram(levels[a - 1].Y, last.Y) if a else last.rows) + gram(last.Y, last.rho)
+            z = levels[a]
+            A = np.outer(z.norms, 1.0 / z.unit) * gram(z.Y, z.rho, executor)
+            A += z.rows if a == 0 else np.outer(levels[a - 1].norms, z.norms) * gram(levels[a - 1].Y, z.Y, executor)
+        assert A is not None
         return (A + A.T) / 2
 
-    def _bound(self, levels: list[_Level], pilot: _Pilot, block: Matrix, power: int) -> float:
-        """Return the verified bound on the entries of a block."""
-        # Energies were summed in the working precision: 1 % covers it.
-        energy = [1.01 * level.energy / pilot.theta for level in levels]
-        n, a, lam = self.tiled.n, power // 2, pilot.floor
-        rounding = 4 * ROUNDOFF * float(np.abs(block).max())
-        if not self.stored and power == 1:
-            diagonal = np.sqrt(np.abs(np.diagonal(block)).max())
-            return float(diagonal * np.sqrt(energy[0].max()) + energy[0].max()) + rounding
+    def _bound(self, levels: list[_Level], block: Matrix, power: int, floor: float) -> float:
+        """Return the verified bound on the entries of a block, with the rounding of everything."""
+        n, a, gamma = self.tiled.n, power // 2, self._rounding
+        residuals = [
+            (1 + 2 * n * ROUNDOFF) * level.residual + level.rounding + self.uncertainty * level.norms
+            for level in levels
+        ]
+        residuals[0] = residuals[0] + 4 * gamma * (levels[0].norms > 0.0)  # of the right-hand sides P E
+        norms = [(1 + 2 * n * ROUNDOFF + gamma) * level.norms for level in levels]
+        leak = (n + 8) * ROUNDOFF  # what the projection leaves of the modes, relative to |Y|
+        entry = (gamma + 4 * ROUNDOFF) * float(np.abs(block).max())
         if not self.stored:
-            return float(error_norms(energy[:power], lam).max()) + 4 * ROUNDOFF * float(levels[power - 1].norms.max())
-        errors = error_norms(energy[:a], lam)
-        if power % 2 == 0:
-            y = levels[a - 1].norms
-            return even_bound(errors, y) + n * ROUNDOFF * largest(y, y)
-        last = levels[a]
+            return row_bound(residuals[:power], norms[:power], floor) + leak * float(norms[power - 1].max()) + entry
         kept_in = FLOAT32_ROUNDOFF if self.single else ROUNDOFF
-        rounding += (kept_in + FLOAT32_ROUNDOFF + n * ROUNDOFF) * largest(last.norms, last.rho_norms)
-        if a:
-            rounding += n * ROUNDOFF * largest(levels[a - 1].norms, last.norms)
-        return odd_bound(errors, last.norms, energy[a], lam) + rounding
+        product = (PANEL + n / PANEL + 16) * ROUNDOFF + 2 * gamma + leak**2
+        errors = error_norms(residuals[:a], floor)
+        if power % 2 == 0:
+            y = norms[a - 1]
+            return even_bound(errors, y) + (product + 2 * kept_in) * largest(y, y) + entry
+        z = norms[a]
+        inexact = levels[a].rounding + self.uncertainty * z + (kept_in + 2 * FLOAT32_ROUNDOFF + product + leak) * residuals[a]
+        rounding = largest(z, inexact) + entry
+        if a == 0:
+            rounding += leak * float(z.max())
+        else:
+            rounding += (product + 2 * kept_in) * largest(norms[a - 1], z)
+        return odd_bound(errors, z, residuals[a], floor) + rounding
 
-
-def _smallest_rayleigh_ritz(Y_before: Matrix, Y: Matrix) -> float:
-    """Return the smallest Ritz value of R in the span of Y, given R Y = Y_before; 0 if there is none."""
-    N = Y.T @ Y
-    scale = np.sqrt(np.maximum(np.diagonal(N), np.finfo(float).tiny))
-    N = N / np.outer(scale, scale)
-    H = (Y.T @ Y_before) / np.outer(scale, scale)
-    eigenvalues, V = linalg.eigh(N)
-    kept = eigenvalues > 1e-10
-    if not kept.any() or not np.isfinite(H).all():
-        return 0.0
-    V = V[:, kept] / np.sqrt(eigenvalues[kept])
-    return max(float(linalg.eigvalsh(V.T @ ((H + H.T) / 2) @ V)[0]), 0.0)
+    @cached_property
+    def _rounding(self) -> float:
+        return float(self.tiled.op.rounding.max())

@@ -8,12 +8,14 @@ negative entry joins equal copies, a positive one opposite copies; C is balanced
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 
-__all__ = ["excess", "null_modes", "off_diagonal", "project_out"]
+__all__ = ["exact_excess", "excess", "null_modes", "off_diagonal", "project_out"]
 
 ROUNDING = 1e-12  # excess below this share of the diagonal is rounding
 
@@ -28,6 +30,25 @@ def off_diagonal(A: sparse.csr_array) -> sparse.csr_array:
 def excess(A: sparse.csr_array) -> NDArray[np.float64]:
     """Return the diagonal minus the sum of absolute off-diagonals of each row."""
     return A.diagonal() - np.asarray(abs(off_diagonal(A)).sum(axis=1)).ravel()
+
+
+def exact_excess(A: sparse.csr_array) -> tuple[NDArray[np.float64], float]:
+    """Return the excess of each row without cancellation, at least 0, and the share of the diagonal that clipping took.
+
+    Rows that are singular up to rounding have excess 0, as `null_modes` reads them.
+    """
+    diagonal, off = A.diagonal(), off_diagonal(A)
+    cuts = off.indptr
+    slack = np.array(
+        [
+            math.fsum([d, *(-abs(off.data[first:last]))])
+            for d, first, last in zip(diagonal, cuts[:-1], cuts[1:], strict=True)
+        ]
+    )
+    singular = np.abs(slack) <= ROUNDING * diagonal
+    clipped = np.where(singular | (slack < 0.0), 0.0, slack)
+    taken = np.divide(np.abs(slack - clipped), diagonal, out=np.zeros_like(slack), where=diagonal > 0.0)
+    return clipped, float(taken.max())
 
 
 def null_modes(A: sparse.csr_array) -> sparse.csr_array:

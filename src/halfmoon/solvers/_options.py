@@ -7,12 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from halfmoon._parallel import thread_count
 from halfmoon._validation import check_integer, check_real
+from halfmoon.runtime import thread_count
 
 __all__ = ["Progress", "SolveOptions"]
 
-Progress = Callable[[int, int, float], Any]  # columns done, columns in all, largest residual energy so far
+Progress = Callable[[int, int, float], Any]  # columns done, columns in all, largest residual so far
 MEMORY_SHARE = 0.5  # of what is free
 
 
@@ -31,7 +31,7 @@ class SolveOptions:
     max_memory : int or None
         Bytes for arrays of n x n_hat; None means half of the free memory.
     progress : callable or None
-        Called as progress(columns_done, columns, residual_energy).
+        Called as progress(columns_done, columns, residual).
     seed : int
         Of everything that is sampled.
     """

@@ -11,6 +11,7 @@ from scipy import sparse
 
 from halfmoon._validation import check_choice
 from halfmoon.exceptions import AccuracyWarning, NotDiagonallyDominantError
+from halfmoon.runtime import ThreadExecutor
 from halfmoon.solvers._base import Solution, Solver
 from halfmoon.solvers._direct import DirectSolver
 from halfmoon.solvers._eigen import EigenSolver
@@ -18,6 +19,7 @@ from halfmoon.solvers._iterative import ApproximateCholeskySolver, ConjugateGrad
 from halfmoon.solvers._nullspace import ROUNDING, excess, null_modes, project_out
 from halfmoon.solvers._options import SolveOptions
 from halfmoon.solvers._system import System
+from halfmoon.solvers._tiled import TiledSystem
 
 __all__ = ["SOLVERS", "check_sdd", "prepare", "solve_sdd"]
 
@@ -25,7 +27,7 @@ SOLVERS: dict[str, type[Solver]] = {
     solver.name: solver for solver in (DirectSolver, EigenSolver, ConjugateGradientSolver, ApproximateCholeskySolver)
 }
 DIRECT_SIZE = 2_000  # "auto" factorises up to here
-PILOT_REDUCTION = 1e-6  # of the energy
+PILOT_REDUCTION = 1e-6  # of |r|^2
 PILOT_LIMIT = 100
 
 
@@ -122,13 +124,19 @@ def choose(system: System, options: SolveOptions) -> Solver:
         return factored
     plain = ConjugateGradientSolver.sharing(factored)
     with_factor, without = factored.tiled("float32"), plain.tiled("float32")
-    steps = with_factor.count_iterations(PILOT_REDUCTION, PILOT_LIMIT, options.seed)
-    affordable = int(steps * with_factor.work / without.work) + 1
-    plain_steps = without.count_iterations(PILOT_REDUCTION, affordable, options.seed)
+    with ThreadExecutor(1) as executor:
+        steps = executor.run(_count_iterations, (with_factor, PILOT_LIMIT, options.seed))
+        affordable = int(steps * with_factor.work / without.work) + 1
+        plain_steps = executor.run(_count_iterations, (without, affordable, options.seed))
     chosen = plain if plain_steps < affordable else factored
     at_least = "" if plain_steps < affordable else "at least "
     chosen.reason = f"pilot: {steps} iterations with preconditioner, {at_least}{plain_steps} without"
     return chosen
+
+
+def _count_iterations(prepared: tuple[TiledSystem, int, int]) -> int:
+    tiled, limit, seed = prepared
+    return tiled.count_iterations(PILOT_REDUCTION, limit, seed)
 
 
 def check_sdd(A: Any) -> sparse.csr_array:

@@ -10,10 +10,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
-from scipy.sparse.linalg import LinearOperator, eigsh
+from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
 from halfmoon.solvers._base import Solver, solve_complement
-from halfmoon.solvers._factor import factorize, negative_pivots
+from halfmoon.solvers._factor import backward_error, factorize, negative_pivots
 from halfmoon.solvers._nullspace import project_out
 from halfmoon.solvers._system import System
 
@@ -47,13 +47,23 @@ def smallest_eigenvalue_bound(system: System, solver: Solver) -> float:
         known = modes.shape[1]
         return float(eigenvalues[known] - 10 * n * np.finfo(float).eps * eigenvalues[-1])
     estimate = _lanczos_estimate(system, solver)
+    if not 0.0 < estimate < np.inf:
+        return 0.0
     for share in SAFETY:
-        shifted = sparse.csr_array(M - share * estimate * sparse.diags_array(scale**2))
+        shift = share * estimate
+        shifted = sparse.csr_array(M - shift * sparse.diags_array(scale**2))
         try:
-            if negative_pivots(factorize(shifted)) <= modes.shape[1]:
-                return share * estimate
+            factor = factorize(shifted)
+            if negative_pivots(factor) > modes.shape[1]:
+                continue
         except (ArithmeticError, RuntimeError):  # a pivot vanished: this shift proves nothing
             continue
+        # The inertia is that of L U, which differs from S (R - shift) S by rounding: of the factorisation, of M, of the
+        # shift. An eigenvalue of R moves by at most the largest row sum of the difference over S^2 (Gershgorin).
+        rounding = system.rounding * (np.asarray(abs(M).sum(axis=1)).ravel() + shift * scale**2)
+        proven = shift - float(((backward_error(factor) + rounding) / scale**2).max())
+        if proven > 0.0:
+            return proven
     return 0.0
 
 
@@ -66,5 +76,8 @@ def _lanczos_estimate(system: System, solver: Solver) -> float:
 
     operator = LinearOperator((n, n), matvec=inverse, dtype=np.float64)
     v0 = project_out(modes, np.random.default_rng(0).standard_normal((n, 1))).ravel()
-    largest = eigsh(operator, k=1, which="LA", tol=1e-3, v0=v0, return_eigenvectors=False)
+    try:
+        largest = eigsh(operator, k=1, which="LA", tol=1e-3, v0=v0, return_eigenvectors=False)
+    except ArpackError:  # solves that are not accurate enough to be one operator
+        return 0.0
     return 1.0 / float(largest[0])

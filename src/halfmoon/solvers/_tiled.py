@@ -1,49 +1,67 @@
-"""Tiled multi-right-hand-side CG: threads own tiles of columns, low precision inside, float64 residuals outside.
+"""Tiled multi-right-hand-side CG: a worker owns a tile of columns, low precision inside, float64 residuals outside.
 
 Per tile: a right-hand side b in float64, CG in the working precision on the current residual, the correction added to x
-in float64, the residual recomputed in float64, and again until r' P^-1 r of the true residual is at its goal.
+in float64, the residual recomputed in float64, and again until the norm of the true residual is at its goal.
 Tiles are cut by column number, never by thread, so the result does not depend on how many threads there are.
 """
 
 from __future__ import annotations
 
-import copy
-import queue
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg, sparse
+from scipy import sparse
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
-from halfmoon._parallel import Team
+from halfmoon.runtime import Executor, stop_flag
 from halfmoon.solvers._approx_cholesky import approximate_cholesky
-from halfmoon.solvers._kernels.cg import Factor, conjugate_gradients, energies
+from halfmoon.solvers._kernels.cg import Factor, conjugate_gradients
 from halfmoon.solvers._kernels.lanes import WIDTH
-from halfmoon.solvers._kernels.tile import TileOperator, accumulate, project, project_rhs, residual
-from halfmoon.solvers._nullspace import excess, off_diagonal
+from halfmoon.solvers._kernels.tile import (
+    TileOperator,
+    accumulate,
+    project,
+    project_rhs,
+    residual,
+    squared_norms,
+    start,
+)
 
-__all__ = ["Modes", "TileResult", "TiledSystem", "Workspace"]
+__all__ = ["Modes", "TileResult", "TiledMatrix", "TiledSystem", "Workspace", "gram", "tiles_of", "workspace"]
 
 Matrix = NDArray[np.float64]
+Vector = NDArray[np.float64]
 
 MAX_CYCLES = 8  # CG runs from true residuals before a tile counts as stuck
-CYCLE_REDUCTION = {"float32": 1e-9, "float64": 1e-22}  # of the energy, in one run: below, recurrences drift
+CYCLE_REDUCTION = {"float32": 1e-9, "float64": 1e-22}  # of |r|^2, in one run: below, recurrences drift
 ITERATION_LIMIT = {"float32": 200, "float64": 3000}
 NEGLIGIBLE_EXCESS = 1e-8  # a projected component with less is factored as singular
 PANEL = 4096  # rows of one Gram product
+TINY = float(np.finfo(float).tiny)
+FLOAT32_RANGE = 1e-30, 1e30  # factors of a norm beyond these are not what decides
 
 
 @dataclass(frozen=True)
 class Modes:
     """Which components have a mode 1_C to be projected out, in the inner product of `mass`."""
 
-    mass: NDArray[np.float64]  # (n,)
+    mass: Vector  # (n,)
     labels: NDArray[Any]  # (n,)
-    share: NDArray[np.float64]  # (components,) 1 / mass(C), or 0 where there is no mode
+    share: Vector  # (components,) 1 / mass(C), or 0 where there is no mode
+
+
+@dataclass(frozen=True)
+class TiledMatrix:
+    """M = L(W) + diag(excess) with its modes: what a tiled system is built from."""
+
+    W: sparse.csr_array
+    excess: Vector
+    rounding: Vector  # relative rounding of the sums of each row
+    modes: Modes
 
 
 @dataclass
@@ -57,65 +75,77 @@ class Workspace:
     p: NDArray[Any]
     q: NDArray[Any]
 
-    @classmethod
-    def of_size(cls, n: int, dtype: Any) -> Workspace:
-        """Allocate tiles of n rows."""
-        return cls(*(np.zeros((n, WIDTH)) for _ in range(2)), *(np.zeros((n, WIDTH), dtype) for _ in range(4)))
+
+class _Scratch(threading.local):
+    """The workspace of a thread, kept from tile to tile: pages of fresh arrays would cost a tenth of a solve."""
+
+    space: Workspace | None = None
+
+
+_scratch = _Scratch()
+
+
+def workspace(n: int, dtype: str) -> Workspace:
+    """Return the arrays of this thread for tiles of n rows."""
+    space = _scratch.space
+    if space is None or space.b.shape[0] != n or space.r.dtype != np.dtype(dtype):
+        doubles = [np.zeros((n, WIDTH)) for _ in range(2)]
+        space = _scratch.space = Workspace(*doubles, *(np.zeros((n, WIDTH), dtype) for _ in range(4)))
+    return space
 
 
 @dataclass(frozen=True)
 class TileResult:
     """What is known after the solve of one tile."""
 
-    energy: NDArray[np.float64]  # (WIDTH,) r' P^-1 r of the true residual
-    norms: NDArray[np.float64]  # (WIDTH,) squared norm of the residual of R
+    norms: Vector  # (WIDTH,) norm of the residual of R, as computed
+    rounding: Vector  # (WIDTH,) bound on its rounding
+    unit: Vector  # (WIDTH,) factor of the residual that is left in the workspace
     n_iter: int
-    lowest: float  # smallest Ritz value of P^-1 M that CG met
     reached: bool
 
 
+@dataclass(frozen=True)
 class TiledSystem:
-    """M z = b for a symmetric M = diag - W, W >= 0, diagonally dominant, set up once.
+    """M z = b, set up once; picklable.
 
-    Parameters
+    Attributes
     ----------
-    M : csr_array of shape (n, n)
-        Off-diagonals <= 0.
-    modes : Modes
-        What is projected out.
-    preconditioned : bool
-        Approximate Cholesky, or Jacobi.
+    op : TileOperator
+        M in the numbering of the tiles.
+    factor : Factor or None
+        Approximate Cholesky; None: Jacobi.
+    vertex, position : ndarray of shape (n,)
+        Row i of a tile is vertex[i]; vertex v is row position[v].
     dtype : {"float32", "float64"}
         Working precision of the iterations.
-    threads, seed : int
-        Threads, and the seed of the sampled factor.
     """
 
-    def __init__(
-        self, M: sparse.csr_array, modes: Modes, *, preconditioned: bool, dtype: str, threads: int, seed: int
-    ) -> None:
-        self.n, self.dtype, self.threads = M.shape[0], dtype, threads
-        self.preconditioned = preconditioned
-        vertex = np.asarray(reverse_cuthill_mckee(M, symmetric_mode=True), dtype=np.int64)
-        self.factor: Factor | None = None
-        if preconditioned:
-            order, self.factor = self._factorize(_permuted(M, vertex), modes, vertex, seed)
-            vertex = vertex[order]
-        self.vertex = vertex  # row i of a tile is vertex[i]
-        self.position = np.empty(self.n, dtype=np.int64)
-        self.position[vertex] = np.arange(self.n)
-        self.op = _tile_operator(_permuted(M, vertex), modes, vertex, dtype)
-        self._spaces: queue.SimpleQueue[Workspace] = queue.SimpleQueue()
-        for _ in range(threads):
-            self._spaces.put(Workspace.of_size(self.n, dtype))
+    op: TileOperator
+    factor: Factor | None
+    vertex: NDArray[np.int64]
+    position: NDArray[np.int64]
+    dtype: str
 
-    def _factorize(self, M: sparse.csr_array, modes: Modes, vertex: Any, seed: int) -> tuple[Any, Factor]:
-        labels, surplus = modes.labels[vertex], np.maximum(excess(M), 0.0)
-        relative = np.zeros(len(modes.share))
-        np.maximum.at(relative, labels, surplus / np.maximum(M.diagonal(), np.finfo(float).tiny))
-        pinned = ((modes.share > 0.0) & (relative <= NEGLIGIBLE_EXCESS))[labels]
-        W = -off_diagonal(M)
-        return approximate_cholesky(W, np.where(pinned, 0.0, surplus), pinned, seed, self.dtype)
+    @classmethod
+    def build(cls, matrix: TiledMatrix, *, preconditioned: bool, dtype: str, seed: int) -> TiledSystem:
+        """Number the vertices, factor if asked to, and cast."""
+        W, factor = matrix.W, None
+        vertex = np.asarray(reverse_cuthill_mckee(W, symmetric_mode=True), dtype=np.int64)
+        diagonal = np.asarray(W.sum(axis=1)).ravel() + matrix.excess
+        constant, s = _scaling(W, diagonal)
+        if preconditioned:
+            order, factor = _factorize(matrix, vertex, s, seed, dtype)
+            vertex = vertex[order]
+        position = np.empty(len(vertex), dtype=np.int64)
+        position[vertex] = np.arange(len(vertex))
+        op = _tile_operator(matrix, vertex, diagonal[vertex], s[vertex], constant, dtype)
+        return cls(op, factor, vertex, position, dtype)
+
+    @property
+    def n(self) -> int:
+        """Number of unknowns."""
+        return len(self.vertex)
 
     @property
     def work(self) -> float:
@@ -124,141 +154,155 @@ class TiledSystem:
         return touched if self.factor is None else touched + self.factor.lower.size + self.factor.upper.size
 
     def unpreconditioned(self) -> TiledSystem:
-        """Return the same system with Jacobi in place of the factor; numbering and workspaces are shared."""
-        twin = copy.copy(self)
-        twin.factor, twin.preconditioned = None, False
-        return twin
+        """Return the same system with Jacobi in place of the factor."""
+        return replace(self, factor=None)
 
-    @contextmanager
-    def workspace(self) -> Iterator[Workspace]:
-        """Borrow the arrays of a thread."""
-        space = self._spaces.get()
-        try:
-            yield space
-        finally:
-            self._spaces.put(space)
+    def workspace(self) -> Workspace:
+        """Return the arrays of this thread for this system."""
+        return workspace(self.n, self.dtype)
 
-    def solve_tile(self, space: Workspace, goal: float | NDArray[np.float64], *, ritz: bool = False) -> TileResult:
-        """Solve M x = b for the tile in the workspace until r' P^-1 r <= goal in every column."""
-        goals = np.broadcast_to(np.asarray(goal, dtype=np.float64), (WIDTH,))
-        limit = ITERATION_LIMIT[self.dtype]
-        logs, norms = np.empty((2, limit, WIDTH)), np.empty((1, WIDTH))
+    def solve_tile(self, space: Workspace, goal: float | Vector) -> TileResult:
+        """Solve M x = b for the tile in the workspace until the residual of R has norm <= goal in every column."""
+        op, stop = self.op, stop_flag()
+        squares, spread = squared_norms(op, -1, space.b).reshape(1, -1), np.zeros((1, WIDTH))
+        goals = np.maximum(np.broadcast_to(np.asarray(goal, dtype=np.float64), (WIDTH,)), TINY**0.5) ** 2
+        unit = _unit(squares)
         space.x[:] = 0.0
-        residual(self.op, space.b, space.x, space.r, norms)
-        energy = energies(self.op, self.factor, space.r, space.q)
-        n_iter, lowest = 0, np.inf
+        start(op, space.b, unit, space.r)
+        n_iter, limit = 0, ITERATION_LIMIT[self.dtype]
         for _ in range(MAX_CYCLES):
-            if np.all(energy <= goals):
+            if np.all(squares <= goals):
                 break
-            inner = np.maximum(0.7 * goals, CYCLE_REDUCTION[self.dtype] * energy)
-            made = conjugate_gradients(
-                self.op, self.factor, inner, space.r, space.d, space.p, space.q, logs[0], logs[1]
+            aim = np.maximum(0.7 * goals, CYCLE_REDUCTION[self.dtype] * squares)
+            n_iter += conjugate_gradients(
+                op, self.factor, (aim * unit**2)[0], limit, stop, space.r, space.d, space.p, space.q
             )
-            n_iter += made
-            if ritz:
-                lowest = min(lowest, smallest_ritz_value(logs[0, :made], logs[1, :made]))
-            accumulate(space.d, space.x)
-            project(self.op, space.x)
-            residual(self.op, space.b, space.x, space.r, norms)
-            before, energy = energy, energies(self.op, self.factor, space.r, space.q)
-            if not np.all((energy <= goals) | (energy <= 0.25 * before)):
+            accumulate(op, unit, space.d, space.x)
+            project(op, space.x)
+            before, unit, squares = squares, _unit(aim), np.empty((1, WIDTH))
+            residual(op, space.b, space.x, unit, space.r, squares, spread)
+            if not np.all((squares <= goals) | (squares <= 0.25 * before)):
                 break  # a column no longer gets better: this precision cannot do more
-        return TileResult(energy, norms[0], n_iter, lowest, bool(np.all(energy <= goals)))
+        reached = bool(np.all(squares <= goals))
+        return TileResult(np.sqrt(squares[0]), np.sqrt(spread[0]), unit[0], n_iter, reached)
 
     def count_iterations(self, reduction: float, limit: int, seed: int) -> int:
-        """Return how many iterations a tile of random columns needs to reduce r' P^-1 r, at most `limit`."""
-        logs = np.empty((2, limit, WIDTH))
-        with self.workspace() as space:
-            noise = np.random.default_rng(seed).standard_normal((self.n, WIDTH))
-            space.b[:] = np.sqrt(self.op.mass)[:, None] * noise[self.vertex]
-            project_rhs(self.op, space.b)
-            space.r[:] = space.b
-            goal = reduction * energies(self.op, self.factor, space.r, space.q)
-            return int(
-                conjugate_gradients(self.op, self.factor, goal, space.r, space.d, space.p, space.q, logs[0], logs[1])
+        """Return how many iterations a tile of random columns needs to reduce |r|^2, at most `limit`."""
+        space = self.workspace()
+        random_rhs(self, seed, space.b)
+        squares = squared_norms(self.op, -1, space.b).reshape(1, -1)
+        unit = _unit(squares)
+        start(self.op, space.b, unit, space.r)
+        target = (reduction * squares * unit**2)[0]
+        return int(
+            conjugate_gradients(
+                self.op, self.factor, target, limit, stop_flag(), space.r, space.d, space.p, space.q
             )
+        )
 
-    def solve_columns(self, B: Matrix, rtol: float) -> tuple[Matrix, int]:
+    def solve_columns(self, B: Matrix, rtol: float, executor: Executor) -> tuple[Matrix, int]:
         """Return X with M X = B, each column to |r| <= rtol |b| in the norm of R; rows of X in the user's order."""
-        columns = B.shape[1]
-        X = np.zeros_like(B)
-
-        def work(tile: int) -> int:
-            part = slice(tile * WIDTH, min((tile + 1) * WIDTH, columns))
-            with self.workspace() as space:
-                space.b[:] = 0.0
-                space.b[:, : part.stop - part.start] = B[self.vertex, part]
-                project_rhs(self.op, space.b)
-                result = self._solve_to_residual(space, rtol)
-                X[self.vertex, part] = space.x[:, : part.stop - part.start]
-                return result.n_iter
-
-        with Team(self.threads) as team:
-            return X, max(team.map(work, range(-(-columns // WIDTH))))
-
-    def _solve_to_residual(self, space: Workspace, rtol: float) -> TileResult:
-        """Lower the energy goal until the residual norms are there; r' P^-1 r stands in for |r|^2 at first."""
-        wanted = rtol**2 * np.einsum("ij,ij,i->j", space.b, space.b, 1.0 / self.op.mass)
-        space.r[:] = space.b
-        goal = rtol**2 * energies(self.op, self.factor, space.r, space.q)
-        n_iter = 0
-        for _ in range(4):
-            result = self.solve_tile(space, np.maximum(goal, np.finfo(float).tiny))
-            n_iter += result.n_iter
-            behind = result.norms > wanted
-            if not behind.any() or not result.reached:
-                break
-            goal = np.where(behind, 0.1 * goal * wanted / np.maximum(result.norms, np.finfo(float).tiny), goal)
-        return TileResult(result.energy, result.norms, n_iter, result.lowest, result.reached)
-
-    def gram(self, X: NDArray[Any], Y: NDArray[Any]) -> Matrix:
-        """Return X' Y: row panels in float64, each by one thread, summed in their order."""
-
-        def panel(first: int) -> Matrix:
-            rows = slice(first, first + PANEL)
-            return X[rows].T.astype(np.float64, copy=False) @ Y[rows].astype(np.float64, copy=False)
-
-        total = np.zeros((X.shape[1], Y.shape[1]))
-        with Team(self.threads) as team:
-            for part in team.map(panel, range(0, self.n, PANEL)):
-                total += part
-        return total
+        X, n_iter = np.zeros_like(B), 0
+        tiles = tiles_of(B.shape[1])
+        for part, (columns, steps) in zip(tiles, executor.map(_solve_part, (self, B, rtol), tiles), strict=True):
+            X[self.vertex, part] = columns
+            n_iter = max(n_iter, steps)
+        return X, n_iter
 
 
-def smallest_ritz_value(log_alpha: Matrix, log_beta: Matrix) -> float:
-    """Return the smallest Ritz value of P^-1 M over the columns of a tile, from the coefficients of CG."""
-    smallest = np.inf
-    for a, b in zip(log_alpha.T, log_beta.T, strict=True):
-        steps = int(np.argmax(a <= 0.0)) if np.any(a <= 0.0) else a.size
-        if steps == 0:
-            continue
-        main = 1.0 / a[:steps]
-        main[1:] += b[: steps - 1] / a[: steps - 1]
-        off = np.sqrt(b[: steps - 1]) / a[: steps - 1]
-        smallest = min(smallest, float(linalg.eigvalsh_tridiagonal(main, off)[0] if steps > 1 else main[0]))
-    return smallest
+def _solve_part(prepared: tuple[TiledSystem, Matrix, float], part: slice) -> tuple[Matrix, int]:
+    """Solve for one tile of columns of B."""
+    tiled, B, rtol = prepared
+    space, columns = tiled.workspace(), part.stop - part.start
+    # Columns of any size: powers of two keep their squares in range and change no digit.
+    exponents = np.frexp(np.abs(B[:, part]).max(axis=0))[1]
+    space.b[:] = 0.0
+    space.b[:, :columns] = np.ldexp(B[tiled.vertex, part], -exponents)
+    project_rhs(tiled.op, space.b)
+    result = tiled.solve_tile(space, rtol * np.sqrt(squared_norms(tiled.op, -1, space.b)))
+    return np.ldexp(space.x[:, :columns], exponents), result.n_iter
 
 
-def _permuted(M: sparse.csr_array, vertex: NDArray[np.int64]) -> sparse.csr_array:
-    permuted = sparse.csr_array(M[vertex][:, vertex])
+def tiles_of(columns: int) -> list[slice]:
+    """Return the tiles of so many columns, as slices."""
+    return [slice(first, min(first + WIDTH, columns)) for first in range(0, columns, WIDTH)]
+
+
+def random_rhs(tiled: TiledSystem, seed: int, b: Matrix) -> None:
+    """Set b <- G^1/2 y for standard normal columns y, off the modes."""
+    noise = np.random.default_rng(seed).standard_normal((tiled.n, WIDTH))
+    b[:] = np.sqrt(tiled.op.mass)[:, None] * noise[tiled.vertex]
+    project_rhs(tiled.op, b)
+
+
+def gram(X: Sequence[NDArray[Any]], Y: Sequence[NDArray[Any]], executor: Executor) -> Matrix:
+    """Return X' Y for lists of tiles: row panels in float64, each by one worker, summed in their order."""
+    total = np.zeros((sum(tile.shape[1] for tile in X), sum(tile.shape[1] for tile in Y)))
+    for part in executor.map(_gram_panel, (X, Y), range(0, X[0].shape[0], PANEL)):
+        total += part
+    return total
+
+
+def _gram_panel(tiles: tuple[Sequence[NDArray[Any]], Sequence[NDArray[Any]]], first: int) -> Matrix:
+    rows = slice(first, first + PANEL)
+    left, right = (np.concatenate([tile[rows] for tile in side], axis=1, dtype=np.float64) for side in tiles)
+    return left.T @ right
+
+
+def _unit(squares: Matrix) -> Matrix:
+    """Return 1 / |r|, or 1 for a column without residual: scaled columns fit into every precision."""
+    return np.where(squares > 0.0, 1.0 / np.sqrt(np.maximum(squares, TINY)), 1.0)
+
+
+def _scaling(W: sparse.csr_array, diagonal: Vector) -> tuple[float, Vector]:
+    """Return the one weight of all edges (or 0) and the s that bring s M s to entries of order one."""
+    constant = float(W.data[0]) if W.nnz and np.all(W.data == W.data[0]) else 0.0
+    if constant > 0.0 or W.nnz == 0:
+        return constant or 1.0, np.full(len(diagonal), 1.0 / np.sqrt(constant or 1.0))
+    return 0.0, 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
+
+
+def _factorize(
+    matrix: TiledMatrix, vertex: NDArray[np.int64], s: Vector, seed: int, dtype: str
+) -> tuple[NDArray[np.int64], Factor]:
+    """Return an order and the approximate factor of s M s in it."""
+    W, excess, modes = _permuted(matrix.W, vertex), matrix.excess[vertex], matrix.modes
+    labels, relative = modes.labels[vertex], np.zeros(len(modes.share))
+    diagonal = np.asarray(W.sum(axis=1)).ravel() + excess
+    np.maximum.at(relative, labels, excess / np.maximum(diagonal, TINY))
+    pinned = ((modes.share > 0.0) & (relative <= NEGLIGIBLE_EXCESS))[labels]
+    return approximate_cholesky(W, np.where(pinned, 0.0, excess), pinned, s[vertex], seed, dtype)
+
+
+def _permuted(W: sparse.csr_array, vertex: NDArray[np.int64]) -> sparse.csr_array:
+    permuted = sparse.csr_array(W[vertex][:, vertex])
     permuted.sort_indices()
     return permuted
 
 
-def _tile_operator(M: sparse.csr_array, modes: Modes, vertex: NDArray[np.int64], dtype: str) -> TileOperator:
-    W = -off_diagonal(M)
-    diagonal = M.diagonal()
-    binary = bool(np.all(W.data == 1.0))
-    jacobi = np.divide(1.0, diagonal, out=np.ones_like(diagonal), where=diagonal > 0.0)
+def _tile_operator(
+    matrix: TiledMatrix, vertex: NDArray[np.int64], diagonal: Vector, s: Vector, constant: float, dtype: str
+) -> TileOperator:
+    W, excess, modes = _permuted(matrix.W, vertex), matrix.excess[vertex], matrix.modes
+    mass = modes.mass[vertex]
+    scaled = None
+    if constant == 0.0:
+        scaled = (np.repeat(s, np.diff(W.indptr)) * W.data * s[W.indices]).astype(dtype)
+    with np.errstate(divide="ignore"):
+        jacobi = np.where(diagonal > 0.0, 1.0 / (s**2 * diagonal), 1.0)
     return TileOperator(
         ptr=W.indptr.astype(np.uint32),
         ind=W.indices.astype(np.uint32),
-        weight=None if binary else W.data.astype(dtype),
-        weight64=None if binary else W.data,
-        diag=diagonal.astype(dtype),
-        diag64=diagonal,
+        weight=scaled,
+        diag=(s**2 * diagonal).astype(dtype),
         jacobi=jacobi.astype(dtype),
-        mass=modes.mass[vertex],
+        norm=np.clip(1.0 / (s**2 * mass), *FLOAT32_RANGE).astype(dtype),
+        weight64=None if constant > 0.0 else W.data,
+        constant=constant,
+        excess64=excess,
+        rounding=matrix.rounding[vertex],
+        scale=s,
+        mass=mass,
         label=modes.labels[vertex].astype(np.uint32),
         share=modes.share,
     )

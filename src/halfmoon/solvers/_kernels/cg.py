@@ -1,7 +1,7 @@
 """Conjugate gradients on one tile: WIDTH right-hand sides share every pass over the graph.
 
-The preconditioner is Jacobi (factor None) or an approximate Cholesky factor. Convergence is measured in r' P^-1 r: it
-bounds the energy of the error: that is what the certificate of a landmark block needs.
+The preconditioner is Jacobi (factor None) or an approximate Cholesky factor. Convergence is measured in the norm of the
+residual of R, because that is what the certificate of a landmark block needs.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from halfmoon._jit import njit
 from halfmoon.solvers._kernels.lanes import WIDTH, add, load, mul, muladd, splat, store, sub, widen, zeros64, zeros_of
 from halfmoon.solvers._kernels.tile import FLUSH, multiply_and_dot
 
-__all__ = ["Factor", "conjugate_gradients", "energies"]
+__all__ = ["Factor", "conjugate_gradients"]
 
 
 class Factor(NamedTuple):
-    """P = C D C' ~ M, in its own numbering, both triangles stored by rows so that sweeps only gather."""
+    """P = C D C' ~ s M s, in its own numbering, both triangles stored by rows so that sweeps only gather."""
 
     lower_ptr: Any  # (n + 1,) uint32: row i of C, entries k < i
     lower_ind: Any
@@ -31,43 +31,51 @@ class Factor(NamedTuple):
     inverse: Any  # (n,) 1 / pivot, 0 where pinned
 
 
-def reduce_and_apply(op, factor, alpha, r, z, rz):
-    """R <- r - alpha z, z <- P^-1 r, rz <- r' z; compiled only, by the overload below."""
+def reduce_and_apply(op, factor, alpha, r, z, rz, rr):
+    """Set r <- r - alpha z, z <- P^-1 r, rz <- r' z, rr <- |r|^2; compiled only, by the overload below."""
 
 
 @njit
-def apply_jacobi(op, alpha, r, z, rz):
-    # IN op, alpha: (1, WIDTH)  INOUT r, z: M p -> P^-1 r  OUT rz: (1, WIDTH) float64
-    """R <- r - alpha z, z <- diag^-1 r, rz <- r' z."""
-    jacobi = op.jacobi
+def apply_jacobi(op, alpha, r, z, rz, rr):
+    # IN op, alpha: (1, WIDTH)  INOUT r, z: s M s p -> P^-1 r  OUT rz, rr: (1, WIDTH) float64
+    """Set r <- r - alpha z, z <- diag^-1 r, rz <- r' z and rr <- |r|^2 in the norm of R."""
+    jacobi, norm = op.jacobi, op.norm
     n = jacobi.size
     a = load(alpha, 0)
-    total = zeros64()
+    energy, square = zeros64(), zeros64()
     for first in range(0, n, FLUSH):
-        part = zeros_of(r)
+        energy_part, square_part = zeros_of(r), zeros_of(r)
         for i in range(first, min(first + FLUSH, n)):
             ri = sub(load(r, i), mul(a, load(z, i)))
             store(r, i, ri)
             zi = mul(splat(jacobi[i]), ri)
             store(z, i, zi)
-            part = muladd(zi, ri, part)
-        total = add(total, widen(part))
-    store(rz, 0, total)
+            energy_part = muladd(zi, ri, energy_part)
+            square_part = muladd(mul(splat(norm[i]), ri), ri, square_part)
+        energy, square = add(energy, widen(energy_part)), add(square, widen(square_part))
+    store(rz, 0, energy)
+    store(rr, 0, square)
 
 
 @njit
-def apply_factor(factor, alpha, r, z, rz):
-    # IN factor, alpha: (1, WIDTH)  INOUT r, z: M p -> P^-1 r  OUT rz: (1, WIDTH) float64
-    """R <- r - alpha z, z <- (C D C')^-1 r, rz <- r' z, in one pass down and one up."""
-    ptr, ind, value = factor.lower_ptr, factor.lower_ind, factor.lower
+def apply_factor(op, factor, alpha, r, z, rz, rr):
+    # IN op, factor, alpha: (1, WIDTH)  INOUT r, z: s M s p -> P^-1 r  OUT rz, rr: (1, WIDTH) float64
+    """Set r <- r - alpha z, z <- (C D C')^-1 r, rz <- r' z and rr <- |r|^2, in one pass down and one up."""
+    ptr, ind, value, norm = factor.lower_ptr, factor.lower_ind, factor.lower, op.norm
     n = r.shape[0]
     a = load(alpha, 0)
-    for i in range(n):
-        zi = sub(load(r, i), mul(a, load(z, i)))
-        store(r, i, zi)
-        for k in range(ptr[i], ptr[i + 1]):
-            zi = muladd(splat(value[k]), load(z, ind[k]), zi)
-        store(z, i, zi)
+    total = zeros64()
+    for first in range(0, n, FLUSH):
+        part = zeros_of(r)
+        for i in range(first, min(first + FLUSH, n)):
+            zi = sub(load(r, i), mul(a, load(z, i)))
+            store(r, i, zi)
+            part = muladd(mul(splat(norm[i]), zi), zi, part)
+            for k in range(ptr[i], ptr[i + 1]):
+                zi = muladd(splat(value[k]), load(z, ind[k]), zi)
+            store(z, i, zi)
+        total = add(total, widen(part))
+    store(rr, 0, total)
     ptr, ind, value, inverse = factor.upper_ptr, factor.upper_ind, factor.upper, factor.inverse
     total = zeros64()
     for last in range(n, 0, -FLUSH):
@@ -83,30 +91,20 @@ def apply_factor(factor, alpha, r, z, rz):
 
 
 @overload(reduce_and_apply, inline="always")
-def _reduce_and_apply(op, factor, alpha, r, z, rz):
-    def jacobi(op, factor, alpha, r, z, rz):
-        apply_jacobi(op, alpha, r, z, rz)
+def _reduce_and_apply(op, factor, alpha, r, z, rz, rr):
+    def jacobi(op, factor, alpha, r, z, rz, rr):
+        apply_jacobi(op, alpha, r, z, rz, rr)
 
-    def factored(op, factor, alpha, r, z, rz):
-        apply_factor(factor, alpha, r, z, rz)
+    def factored(op, factor, alpha, r, z, rz, rr):
+        apply_factor(op, factor, alpha, r, z, rz, rr)
 
     return jacobi if isinstance(factor, types.NoneType) else factored
 
 
 @njit
-def energies(op, factor, r, work):
-    # IN op, factor, r: (n, WIDTH)  WORK work
-    """Return r' P^-1 r, column by column."""
-    rz = np.empty((1, WIDTH))
-    work[:] = 0.0
-    reduce_and_apply(op, factor, np.zeros((1, WIDTH), r.dtype), r, work, rz)
-    return rz[0]
-
-
-@njit
 def advance(alpha, beta, z, p, x):
     # IN alpha, beta: (1, WIDTH), z  INOUT p, x
-    """X <- x + alpha p, then p <- z + beta p."""
+    """Set x <- x + alpha p, then p <- z + beta p."""
     a, b = load(alpha, 0), load(beta, 0)
     for i in range(p.shape[0]):
         pi = load(p, i)
@@ -118,36 +116,36 @@ def advance(alpha, beta, z, p, x):
 def conjugate_gradients(
     op,  # IN     TileOperator
     factor,  # IN     Factor or None
-    target,  # IN     (WIDTH,) wanted r' P^-1 r
+    target,  # IN     (WIDTH,) wanted |r|^2 in the norm of R
+    limit,  # IN     most iterations
+    stop,  # IN     (1,) uint8: becomes 1 when the caller no longer wants the answer
     r,  # INOUT  (n, WIDTH) residual
     x,  # OUT    (n, WIDTH) solution
     p,  # WORK   (n, WIDTH)
     q,  # WORK   (n, WIDTH)
-    log_alpha,  # OUT    (limit, WIDTH) float64
-    log_beta,  # OUT    (limit, WIDTH) float64
 ):
-    """Solve M x = r by preconditioned CG; return the iterations made. Columns that have converged stand still."""
+    """Solve s M s x = r by preconditioned CG; return the iterations made. Columns that have converged stand still."""
     alpha, beta = np.zeros((1, WIDTH), r.dtype), np.zeros((1, WIDTH), r.dtype)
-    pq, rz, old = np.empty((1, WIDTH)), np.empty((1, WIDTH)), np.empty((1, WIDTH))
+    pq, rz, rr, old = np.empty((1, WIDTH)), np.empty((1, WIDTH)), np.empty((1, WIDTH)), np.empty((1, WIDTH))
     x[:] = 0.0
     p[:] = 0.0
     q[:] = 0.0
-    log_alpha[:] = 0.0
-    log_beta[:] = 0.0
-    reduce_and_apply(op, factor, alpha, r, q, rz)
+    reduce_and_apply(op, factor, alpha, r, q, rz, rr)
     advance(alpha, beta, q, p, x)
-    for iteration in range(log_alpha.shape[0]):
-        if np.all(rz[0] <= target):
+    for iteration in range(limit):
+        if np.all(rr[0] <= target) or stop[0]:
             return iteration
         multiply_and_dot(op, p, q, pq)
+        moving = False
         for c in range(WIDTH):
-            active = rz[0, c] > target[c] and pq[0, c] > 0.0
+            active = rr[0, c] > target[c] and pq[0, c] > 0.0 and rz[0, c] > 0.0
+            moving = moving or active
             alpha[0, c] = rz[0, c] / pq[0, c] if active else 0.0
             old[0, c] = rz[0, c]
-            log_alpha[iteration, c] = alpha[0, c]
-        reduce_and_apply(op, factor, alpha, r, q, rz)
+        if not moving:
+            return iteration
+        reduce_and_apply(op, factor, alpha, r, q, rz, rr)
         for c in range(WIDTH):
             beta[0, c] = rz[0, c] / old[0, c] if alpha[0, c] > 0.0 else 0.0
-            log_beta[iteration, c] = beta[0, c]
         advance(alpha, beta, q, p, x)
-    return log_alpha.shape[0]
+    return limit

@@ -168,9 +168,12 @@ def sample_clique(count, pivot, edge, edge_w, suffix, state, first, following, t
 
 
 @njit
-def factorise(ptr, ind, weight, excess, pinned, seed):
-    # IN CSR of W (float64), excess >= 0 of each row, pinned: (n,) its component is singular, seed
-    """Return order, column pointers, rows, values and inverse pivots of the approximate factor of L + excess."""
+def factorise(ptr, ind, weight, excess, pinned, seed, stop):
+    # IN CSR of W (float64), excess >= 0 of each row, pinned: (n,) its component is singular, seed, stop: (1,) uint8
+    """Return order, column pointers, rows, values and inverse pivots of the approximate factor of L + excess.
+
+    After a stop the factor is incomplete: the caller must not use it.
+    """
     n, half = ptr.size - 1, ind.size
     first, following, target, size = (
         np.empty(n, np.int32),
@@ -194,6 +197,8 @@ def factorise(ptr, ind, weight, excess, pinned, seed):
     row, value = np.empty(2 * half + n, np.uint32), np.empty(2 * half + n)
     used, bucket = 0, 0
     for position in range(n):
+        if stop[0]:
+            break
         while head[bucket] == NONE:
             bucket += 1
         v = head[bucket]

@@ -161,3 +161,17 @@ def widen(typingctx, a):
         return builder.fpext(args[0], ir.VectorType(ir.DoubleType(), WIDTH))
 
     return lanes64(a), codegen
+
+
+@intrinsic
+def absolute(typingctx, a):
+    """Return the absolute values of float64 lanes."""
+
+    def codegen(context, builder, signature, args):
+        vector = args[0].type
+        fabs = cgutils.get_or_insert_function(
+            builder.module, ir.FunctionType(vector, [vector]), f"llvm.fabs.v{WIDTH}f64"
+        )
+        return builder.call(fabs, args)
+
+    return lanes64(a), codegen
