@@ -160,7 +160,7 @@ class InversePower:
             smooth, bound = factor * block.block, factor * block.bound
             modes = self.system.mode_columns(landmarks, power)
         largest = float(np.abs(smooth).max())
-        if not np.isfinite(modes).all() or not np.isfinite(largest) or not np.isfinite(bound):
+        if not np.isfinite(modes).all() or block.relative_bound == np.inf or not np.isfinite(largest):
             raise FloatRangeError(
                 f"The landmark block of R^-{power} cannot be computed in float64: its largest entry came out as "
                 f"{largest:.1e} with an error of up to {bound:.1e}. Raise the ridge, lower the power, or remove the "

@@ -13,14 +13,14 @@ from scipy import sparse
 from halfmoon._validation import check_integer, check_real
 from halfmoon.exceptions import FloatRangeError
 from halfmoon.graph import laplacian
-from halfmoon.graph._laplacian import scaling_degrees
+from halfmoon.graph._laplacian import degrees, scaling_degrees
 from halfmoon.regularizers._base import GraphRegularizer, Greens, InversePower, Matrix
 from halfmoon.solvers import SolveOptions, System
 from halfmoon.solvers._system import ROUNDOFF
 
 __all__ = ["PowerRegularizer", "laplacian_system"]
 
-LARGEST_WEIGHT = 2.0**32  # beyond this, or below its inverse, weights are rescaled
+MODERATE = 2.0**32  # beyond this, or below its inverse, sizes are rescaled
 SMALLEST_WEIGHT = 1e-290
 
 
@@ -61,6 +61,8 @@ class PowerRegularizer(GraphRegularizer):
                 f"ridge={self.ridge:g} to the power -{self.power} overflows. "
                 "Use a larger ridge, or 0 for the pseudo-inverse."
             )
+        if self.ridge > 1e300 ** (1.0 / self.power):
+            raise ValueError(f"ridge={self.ridge:g} to the power {self.power} overflows. Use a smaller ridge.")
         self.normalized = bool(normalized)
         super().__init__(W)
 
@@ -108,42 +110,37 @@ class PowerRegularizer(GraphRegularizer):
 
 
 def laplacian_system(regularizer: GraphRegularizer, normalized: bool, ridge: float) -> System:
-    """Return R = L + mu I, or L_norm + mu I = D^-1/2 (L + mu D) D^-1/2, whose core is diagonally dominant."""
+    """Return R = L + mu I, or L_norm + mu I = D^-1/2 (L + mu D) D^-1/2, whose core is diagonally dominant.
+
+    Weights and ridge are divided by powers of two where they would take powers of R out of the range of float64.
+    """
     n, ones = regularizer.n, np.ones(regularizer.n)
-    W, unit = _in_range(regularizer.W)
-    degrees = scaling_degrees(W)
-    weights = degrees if normalized else ones
-    ridge_of_W = ridge if normalized else ridge / unit
-    # A ridge at rounding level makes M singular to every factorisation, which then leaves it to the residuals.
-    visible = ridge_of_W if ridge_of_W > ROUNDOFF * float((degrees / weights).max()) else 0.0
-    M = sparse.csr_array(laplacian(W) + visible * sparse.diags_array(weights))
     components = regularizer.components
-    null = components.modes(ones) if visible == 0.0 else sparse.csr_array((n, 0))
+    unit_of_W = _power_of_two(float(regularizer.W.data.max(initial=0.0))) if normalized else 1.0
+    weights = scaling_degrees(regularizer.W / unit_of_W) if normalized else ones
+    largest = 1.0 if normalized else float(degrees(regularizer.W).max())
+    unit = _power_of_two(max(largest, ridge))
+    W, mu = regularizer.W / (unit_of_W * unit), ridge / unit
+    if float(W.data.min(initial=1.0)) < SMALLEST_WEIGHT:
+        raise FloatRangeError(
+            f"The weights of the graph go down to {regularizer.W.data.min():.1e}, which float64 cannot relate to the "
+            f"largest, {regularizer.W.data.max():.1e}, and the ridge, {ridge:.1e}. Remove the weakest edges or use "
+            "binary weights."
+        )
+    # A ridge at rounding level makes M singular to every factorisation, which then leaves it to the residuals.
+    visible = mu if mu > ROUNDOFF * largest / unit else 0.0
     return System(
-        M=M,
+        M=sparse.csr_array(laplacian(W) + visible * sparse.diags_array(weights)),
         scale=np.sqrt(weights),
         modes=components.modes(weights),
         mode_value=ridge,
-        floor=ridge_of_W,
-        null=null,
-        excess=ridge_of_W * weights,
-        unit=1.0 if normalized else unit,
+        floor=mu,
+        null=components.modes(ones) if visible == 0.0 else sparse.csr_array((n, 0)),
+        excess=mu * weights,
+        unit=unit,
     )
 
 
-def _in_range(W: sparse.csr_array) -> tuple[sparse.csr_array, float]:
-    """Return the graph with weights that chains of solves can square and multiply, and the power of two it was divided by.
-
-    Dividing by a power of two changes no digit, unless weights span nearly the whole range of float64.
-    """
-    largest = float(W.data.max(initial=0.0))
-    if largest == 0.0 or LARGEST_WEIGHT**-1 <= largest <= LARGEST_WEIGHT:
-        return W, 1.0
-    unit = 2.0 ** np.frexp(largest)[1]
-    scaled = W / unit
-    if float(scaled.data.min()) < SMALLEST_WEIGHT:
-        raise FloatRangeError(
-            f"The weights of the graph span from {W.data.min():.1e} to {largest:.1e}, more than float64 can relate. "
-            "Remove the weakest edges or build the graph with binary weights."
-        )
-    return scaled, unit
+def _power_of_two(size: float) -> float:
+    """Return 1 for moderate sizes, else the power of two next to them: dividing by it changes no digit."""
+    return 1.0 if size == 0.0 or 1.0 / MODERATE <= size <= MODERATE else float(2.0 ** np.frexp(size)[1])

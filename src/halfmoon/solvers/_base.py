@@ -14,7 +14,7 @@ from halfmoon.solvers._certificate import BoundKind
 from halfmoon.solvers._options import SolveOptions
 from halfmoon.solvers._system import System
 
-__all__ = ["LandmarkBlock", "Solution", "Solver", "reaches", "solve_complement"]
+__all__ = ["LandmarkBlock", "Solution", "Solver", "solve_complement"]
 
 Matrix = NDArray[np.float64]
 
@@ -34,11 +34,15 @@ class LandmarkBlock:
     solver: str
     reason: str = ""
 
-
-def reaches(block: LandmarkBlock, eps: float) -> bool:
-    """Tell whether a block is finite and its bound at most eps times its largest entry; never of NaN."""
-    largest = float(np.abs(block.block).max())
-    return bool(np.isfinite(largest) and block.bound <= eps * largest)
+    @property
+    def relative_bound(self) -> float:
+        """The bound over the largest entry; infinity where block or bound are not finite or there is no digit."""
+        largest = float(np.abs(self.block).max())
+        if not np.isfinite(largest) or not np.isfinite(self.bound):
+            return np.inf
+        if largest == 0.0:
+            return 0.0 if self.bound == 0.0 else np.inf
+        return self.bound / largest
 
 
 class Solver(ABC):

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from halfmoon.solvers._base import LandmarkBlock, Solver, reaches
+from halfmoon.solvers._base import LandmarkBlock, Solver
 from halfmoon.solvers._certificate import error_norms, even_bound, largest, odd_bound
 from halfmoon.solvers._nullspace import project_out
 from halfmoon.solvers._options import SolveOptions
@@ -40,9 +40,9 @@ class DenseChainSolver(Solver):
         with np.errstate(all="ignore"):  # what is not finite is not within its bound
             chain = _Chain(self.system, self, landmarks, -(-max(powers) // 2))
             blocks = [self._certified(chain, p, self.system.floor) for p in powers]
-            if self.system.floor == 0.0 or not all(reaches(block, options.eps) for block in blocks):
+            if self.system.floor == 0.0 or any(block.relative_bound > options.eps for block in blocks):
                 # The lower bound on the spectrum that is known beforehand is too weak: prove a better one.
-                floor = max(smallest_eigenvalue_bound(self.system, self), self.system.floor)
+                floor = max(smallest_eigenvalue_bound(self.system, self), self.system.floor, self.system.tree_floor)
                 blocks = [self._certified(chain, p, floor) for p in powers]
         return blocks
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -13,10 +12,9 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from halfmoon.runtime import ThreadExecutor
-from halfmoon.solvers._base import LandmarkBlock, reaches
+from halfmoon.solvers._base import LandmarkBlock
 from halfmoon.solvers._dense_chain import DenseChainSolver
 from halfmoon.solvers._direct import DirectSolver
-from halfmoon.solvers._floor import tree_floor
 from halfmoon.solvers._landmark_block import TiledLandmarkBlocks
 from halfmoon.solvers._nullspace import ROUNDING, off_diagonal
 from halfmoon.solvers._options import SolveOptions
@@ -27,7 +25,6 @@ __all__ = ["ApproximateCholeskySolver", "ConjugateGradientSolver"]
 
 Matrix = NDArray[np.float64]
 PRECISIONS = ("float32", "float64")
-TINY = float(np.finfo(float).tiny)
 DIRECT_LIMIT = 20_000  # up to here a factorisation is a feasible way out
 
 
@@ -94,28 +91,19 @@ class ConjugateGradientSolver(DenseChainSolver):
             blocks = TiledLandmarkBlocks(
                 tiled=self.tiled(dtype),
                 floor=self.system.floor,
-                stronger_floor=lambda: self._tree_floor,
+                stronger_floor=lambda: self.system.tree_floor,
                 uncertainty=self.system.diagonal_uncertainty(),
                 landmarks=landmarks,
                 powers=powers,
                 options=options,
             ).run()
             blocks = [replace(block, solver=self.name, reason=f"{dtype}, {block.reason}") for block in blocks]
-            if all(reaches(block, options.eps) for block in blocks):
+            if all(block.relative_bound <= options.eps for block in blocks):
                 return blocks
         if self.system.n > DIRECT_LIMIT:
             return [replace(block, reason=f"{block.reason}, accuracy not reached") for block in blocks]
         exact = DirectSolver(self.system, options).landmark_blocks(landmarks, powers, options)
         return [_better(by_direct, block) for by_direct, block in zip(exact, blocks, strict=True)]
-
-    @cached_property
-    def _tree_floor(self) -> float:
-        """A proven lower bound on the spectrum from a spanning tree, where every component has a mode; else 0."""
-        modes = self._matrix.modes
-        if self.system.excess is None or modes.labels.max() >= len(modes.share) - 1:
-            return 0.0
-        ridge = float((self._matrix.excess / modes.mass).min())
-        return ridge + tree_floor(self._matrix.W, modes.mass, modes.labels, 1.0 / modes.share[:-1])
 
 
 class ApproximateCholeskySolver(ConjugateGradientSolver):
@@ -143,10 +131,10 @@ def _build(setup: _Setup) -> TiledSystem:
 
 def _better(exact: LandmarkBlock, iterative: LandmarkBlock) -> LandmarkBlock:
     """Return the block with the smaller bound: on stiff graphs sampled elimination by edges may beat a factorisation."""
-    reached = f"{iterative.solver} reached {iterative.bound / max(np.abs(iterative.block).max(), TINY):.1e} only"
-    if np.isfinite(iterative.bound) and not exact.bound <= iterative.bound:
+    if iterative.relative_bound < exact.relative_bound:
         return replace(iterative, reason=f"{iterative.reason}, accuracy not reached")
-    return replace(exact, n_iter=iterative.n_iter, reason=reached)
+    reason = f"{iterative.solver} reached {iterative.relative_bound:.1e} only"
+    return replace(exact, n_iter=iterative.n_iter, reason=reason)
 
 
 def _tiled_matrix(system: System, W: sparse.csr_array) -> TiledMatrix:

@@ -22,7 +22,7 @@ from halfmoon._progress import report
 from halfmoon.runtime import Executor, ThreadExecutor
 from halfmoon.solvers._base import LandmarkBlock
 from halfmoon.solvers._certificate import BoundKind, error_norms, even_bound, largest, odd_bound, row_bound
-from halfmoon.solvers._floor import FAILURE_PROBABILITY, probable_floor
+from halfmoon.solvers._probable_floor import FAILURE_PROBABILITY, probable_floor
 from halfmoon.solvers._kernels.lanes import WIDTH
 from halfmoon.solvers._kernels.tile import (
     indicator_rhs,
@@ -91,6 +91,7 @@ class _Pilot:
     entries: dict[int, float]  # power -> largest diagonal entry of its block
 
 
+@np.errstate(all="ignore")  # of this thread: what is not finite is not within its bound
 def _run_tile(chain: _Chain, part: slice) -> tuple[list[_Level], int, bool]:
     """Run the chain of one tile of landmarks."""
     tiled, space, columns = chain.tiled, chain.tiled.workspace(), part.stop - part.start
@@ -122,6 +123,7 @@ def _record(chain: _Chain, j: int, space: Workspace, result: TileResult, columns
     )
 
 
+@np.errstate(all="ignore")
 def _run_pilot(prepared: tuple[TiledSystem, NDArray[np.int64], int]) -> _Pilot:
     """Run the chain of a few landmarks to a moderate accuracy."""
     tiled, few, depth = prepared
@@ -134,17 +136,17 @@ def _run_pilot(prepared: tuple[TiledSystem, NDArray[np.int64], int]) -> _Pilot:
         squares = squared_norms(op, 1, space.x)[: len(few)]
         norms.append(float(np.sqrt(squares.max())))
         rounding.append(float(result.rounding[: len(few)].max()))
-        with np.errstate(all="ignore"):  # beyond float64: the bounds will say so
-            if j == 1:
-                entries[1] = float((root[few] * space.x[few, column]).max())
-            else:
-                entries[2 * j - 1] = float(np.einsum("i,ij,ij->j", op.mass, before, space.x[:, : len(few)]).max())
+        if j == 1:
+            entries[1] = float((root[few] * space.x[few, column]).max())
+        else:
+            entries[2 * j - 1] = float(np.einsum("i,ij,ij->j", op.mass, before, space.x[:, : len(few)]).max())
         entries[2 * j] = float(squares.max())
         before = space.x[:, : len(few)].copy()
         mass_times(op, space.x, space.b)
     return _Pilot(norms, rounding, entries)
 
 
+@np.errstate(all="ignore")
 def _run_floor(prepared: tuple[TiledSystem, int]) -> float:
     return probable_floor(*prepared)
 
@@ -202,21 +204,26 @@ class TiledLandmarkBlocks:
             tighten = 1.0
             for _ in range(ROUNDS):
                 levels, n_iter, reached = self._solve(self._chain(pilot, floor, tighten), executor)
-                blocks = [self._block(levels, p, executor) for p in self.powers]
-                bounds = [self._bound(levels, block, p, floor) for block, p in zip(blocks, self.powers, strict=True)]
-                allowed = [self.options.eps * float(np.abs(block).max()) for block in blocks]
-                if not reached or all(bound <= share for bound, share in zip(bounds, allowed, strict=True)):
-                    break
-                missed = max(np.divide(bounds, allowed))
-                if not np.isfinite(missed):
+                blocks = [self._certified(levels, p, kind, floor, n_iter, executor) for p in self.powers]
+                missed = max(block.relative_bound for block in blocks) / self.options.eps
+                if not reached or missed <= 1.0 or missed == np.inf:
                     break
                 tighten *= 0.5 / missed
-        how = "stored" if self.stored else "streamed"
-        chance = FAILURE_PROBABILITY if kind == "probable" else 0.0
-        return [
-            LandmarkBlock(block, bound, kind, chance, n_iter, "", how)
-            for block, bound in zip(blocks, bounds, strict=True)
-        ]
+        return blocks
+
+    def _certified(
+        self, levels: list[_Level], power: int, kind: BoundKind, floor: float, n_iter: int, executor: Executor
+    ) -> LandmarkBlock:
+        block = self._block(levels, power, executor)
+        return LandmarkBlock(
+            block=block,
+            bound=self._bound(levels, block, power, floor),
+            bound_kind=kind,
+            failure_probability=FAILURE_PROBABILITY if kind == "probable" else 0.0,
+            n_iter=n_iter,
+            solver="",
+            reason="stored" if self.stored else "streamed",
+        )
 
     def _pilot_landmarks(self) -> NDArray[np.int64]:
         """Return a tile of landmarks, evenly spread over their list, without vertices of their own: those are all mode."""
@@ -247,7 +254,7 @@ class TiledLandmarkBlocks:
         return [min(level) for level in zip_longest(*goals, fillvalue=np.inf)]
 
     def _goals_of(self, pilot: _Pilot, floor: float, power: int) -> list[float]:
-        norms, a = pilot.norms, power // 2
+        norms, a = np.array(pilot.norms), power // 2  # of numpy: a division by 0 is infinite
         error = self.options.eps * pilot.entries[power]  # allowed in an entry
         if not self.stored:
             return [0.7 * error / (power * norms[power - k]) for k in range(1, power + 1)]

@@ -21,7 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from halfmoon.solvers._nullspace import exact_excess
+from halfmoon.solvers._nullspace import exact_excess, off_diagonal
+from halfmoon.solvers._tree_floor import tree_floor
 
 __all__ = ["ROUNDOFF", "System"]
 
@@ -107,6 +108,17 @@ class System:
     def norm_bound(self) -> float:
         """Return a bound on the 2-norm of ``|R|``: the largest row sum of the similar matrix ``S^-2 |M|``."""
         return float((np.asarray(abs(self.M).sum(axis=1)).ravel() / self.scale**2).max())
+
+    @cached_property
+    def tree_floor(self) -> float:
+        """A proven lower bound on the spectrum off the modes from a spanning tree; 0 unless every component has a mode."""
+        labels = np.full(self.n, -1)
+        labels[np.repeat(np.arange(self.n), np.diff(self.modes.indptr))] = self.modes.indices
+        off = off_diagonal(self.M)
+        if self.excess is None or labels.min() < 0 or off.data.max(initial=-1.0) > 0.0:
+            return 0.0
+        mass = self.scale**2
+        return float((self.excess / mass).min()) + tree_floor(-off, mass, labels)
 
     def diagonal_uncertainty(self) -> float:
         """Return how much the diagonal of R may be off."""

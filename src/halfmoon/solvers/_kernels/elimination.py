@@ -214,13 +214,14 @@ def factorise(ptr, ind, weight, excess, pinned, seed, stop):
         if used + count > row.size:
             row = np.concatenate((row, np.empty(row.size, np.uint32)))
             value = np.concatenate((value, np.empty(value.size)))
-        for t in range(count):
+        joined = count if pivot > 0.0 else 0  # weights that underflow join nothing
+        for t in range(joined):
             row[used] = neighbour[t]
             value[used] = edge_w[t] / pivot
             ground[neighbour[t]] += edge_w[t] * (ground[v] / pivot)
             used += 1
         start[position + 1] = used
-        if count > 1:
+        if joined > 1:
             sample_clique(count, pivot, edge, edge_w, suffix, state, first, following, target, size, degree)
         for t in range(count):
             u = neighbour[t]

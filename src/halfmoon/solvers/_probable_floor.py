@@ -1,0 +1,53 @@
+"""A lower bound on the spectrum of R off its modes that fails with a known, tiny probability, for certificates.
+
+A standard normal column y has |v'y| <= t with probability at most t sqrt(2 / pi) for the eigenvector
+v of the smallest eigenvalue lambda. After m solves |R^-m y| >= lambda^-m |v'y|. So unless all of the s columns are
+unlucky, lambda^-m t <= max |R^-m y| (Dixon 1983); with s = 16 the chance of that is (t sqrt(2 / pi))^16.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from halfmoon.solvers._kernels.lanes import WIDTH
+from halfmoon.solvers._kernels.tile import mass_times, squared_norms
+from halfmoon.solvers._tiled import TiledSystem, random_rhs
+
+__all__ = ["FAILURE_PROBABILITY", "probable_floor"]
+
+FAILURE_PROBABILITY = 1e-12
+LUCK = FAILURE_PROBABILITY ** (1 / WIDTH) * np.sqrt(np.pi / 2)  # the t of the module's docstring
+SOLVES = 5  # m
+SAFE = 1.0 + 1e-6  # far above the rounding of the sums here
+
+
+def probable_floor(tiled: TiledSystem, seed: int) -> float:
+    """Return a lower bound on the spectrum of R off the modes that fails with probability FAILURE_PROBABILITY.
+
+    Solves are inexact: with residuals rho_k the computed norm N obeys lambda^-m t <= N + sum_k lambda^-(m-k+1) rho_k.
+    """
+    space = tiled.workspace()
+    random_rhs(tiled, seed, space.b)
+    sizes, residuals = [float(np.sqrt(squared_norms(tiled.op, -1, space.b).max()))], []
+    for _ in range(SOLVES):
+        result = tiled.solve_tile(space, 0.01 * LUCK * sizes[-1] / np.sqrt(tiled.n))
+        residuals.append(float((result.norms + result.rounding).max()))
+        sizes.append(float(np.sqrt(squared_norms(tiled.op, 1, space.x).max())))
+        mass_times(tiled.op, space.x, space.b)
+    return 1.0 / (SAFE * _largest_inverse(sizes[-1], residuals)) if np.isfinite(sizes[-1]) else 0.0
+
+
+def _largest_inverse(size: float, residuals: list[float]) -> float:
+    """Return the largest u with u^m LUCK <= size + sum_k u^(m-k+1) rho_k, or infinity."""
+    m = len(residuals)
+    polynomial = np.array([LUCK, *([0.0] * m)])
+    polynomial[:m] -= residuals
+    polynomial[m] -= size
+    if not polynomial[0] > 0.0 or not np.isfinite(polynomial).all():
+        return np.inf
+    scale = (size / polynomial[0]) ** (1 / m)  # u in units of its value for exact solves
+    if not 0.0 < scale < np.inf:
+        return np.inf
+    coefficients = polynomial * scale ** np.arange(m, -1.0, -1.0) / (polynomial[0] * scale**m)
+    roots = np.roots(coefficients)
+    return scale * float(roots[np.abs(roots.imag) < 1e-9].real.max())
