@@ -1,4 +1,4 @@
-"""Try to break the certificate: is `error_bound` of `restrict` ever below the true error?
+"""Try to break the certificate: find cases where `error_bound` of `restrict` is below the true error.
 
 Run ``python -m benchmarks.certificates --cases 20000 --large 500 --seed 7 --jobs 2 --out FILE.json``. Small graphs are
 compared with a multi-precision oracle, large ones with refinement in extended precision. Ctrl-C ends a run early; the
@@ -64,7 +64,7 @@ def tally(found: list[Outcome], names: tuple[str, ...], key: Callable[[Outcome],
             | {"cases": len(group)}
             | {status: statuses[status] for status in STATUSES}
             | {"accuracy missed": sum(outcome.missed for outcome in group)}
-            | {"bound / error": float(np.median(tightness)) if tightness else None}
+            | {"bound / error": float(np.median(tightness)) if tightness else "-"}
         )
     return rows
 
@@ -87,10 +87,9 @@ def table(rows: list[Report]) -> str:
     """Return rows as a markdown table."""
     if not rows:
         return "No cases."
-    shown = [
-        [f"{x:.1e}" if isinstance(x, float) else "" if x is None else str(x) for x in row.values()] for row in rows
-    ]
-    return "\n".join("| " + " | ".join(line) + " |" for line in [list(rows[0]), ["---"] * len(rows[0]), *shown])
+    lines = [list(rows[0]), ["---"] * len(rows[0])]
+    lines += [[f"{x:.1e}" if isinstance(x, float) else str(x) for x in row.values()] for row in rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 def markdown(result: Report) -> str:
