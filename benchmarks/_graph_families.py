@@ -10,7 +10,7 @@ from scipy import sparse
 
 from halfmoon.graph import knn_graph
 
-__all__ = ["LARGE_FAMILIES", "SMALL_FAMILIES", "Family", "clusters", "outlier_graph", "symmetric"]
+__all__ = ["LARGE_FAMILIES", "SMALL_FAMILIES", "Family", "cloud_with_outlier", "clusters", "squared_exponential"]
 
 Rng = np.random.Generator
 MAX_DECADES = 12.0  # of log-uniform weights, and of the weakness of bridges
@@ -34,11 +34,16 @@ def clusters(n: int, size: int, bridge: float) -> sparse.csr_array:
     return symmetric(n, np.concatenate([*cliques, bridges]), np.concatenate(weights))
 
 
-def outlier_graph(rng: Rng, n: int, distance: float, n_neighbors: int) -> sparse.csr_array:
-    """Return a k-NN graph of a Gaussian cloud and one far point, with weights exp(-d^2)."""
+def cloud_with_outlier(rng: Rng, n: int, distance: float) -> NDArray[np.float64]:
+    """Return a Gaussian cloud of points in the plane whose first point is far off."""
     X = rng.normal(size=(n, 2))
     X[0] = [distance, 0.0]
-    return knn_graph(X, n_neighbors=n_neighbors, weights=lambda d: np.exp(-(d**2)), n_jobs=1)
+    return X
+
+
+def squared_exponential(distances: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return weights exp(-d^2), which have no floor."""
+    return np.exp(-(distances**2))
 
 
 def _clique(n: int) -> NDArray[np.int64]:
@@ -118,9 +123,11 @@ def grid(rng: Rng, n: int) -> sparse.csr_array:
     return _unweighted(rng, n, edges[edges[:, 1] < n])
 
 
-def heat(rng: Rng, n: int) -> sparse.csr_array:
-    """Return a k-NN graph with heat weights and an outlier."""
-    return outlier_graph(rng, n, rng.uniform(0.0, 14.0), min(n - 1, int(rng.integers(3, 8))))
+def outlier(rng: Rng, n: int) -> sparse.csr_array:
+    """Return a k-NN graph with heat weights and an outlier; half of them have the library's floor of 1e-12."""
+    X = cloud_with_outlier(rng, n, rng.uniform(0.0, 14.0))
+    weights = "heat" if rng.random() < 0.5 else squared_exponential
+    return knn_graph(X, n_neighbors=min(n - 1, int(rng.integers(3, 8))), weights=weights, n_jobs=1)
 
 
 def binary_neighbors(rng: Rng, n: int) -> sparse.csr_array:
@@ -166,10 +173,10 @@ _DISCONNECTED: dict[str, Family] = {
     "components": several_components,
     "isolated": isolated_vertices,
 }
-SMALL_FAMILIES: dict[str, Family] = {**_CONNECTED, **_DISCONNECTED, "clique": clique, "k-NN heat": heat}
+SMALL_FAMILIES: dict[str, Family] = {**_CONNECTED, **_DISCONNECTED, "clique": clique, "outlier": outlier}
 LARGE_FAMILIES: dict[str, Family] = {
     **_CONNECTED,
     **_DISCONNECTED,
-    "k-NN heat": heat,
+    "outlier": outlier,
     "k-NN binary": binary_neighbors,
 }

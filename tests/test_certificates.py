@@ -18,8 +18,9 @@ from benchmarks._certificate_cases import (
     reference,
     try_case,
 )
-from benchmarks._graph_families import clusters, outlier_graph
+from benchmarks._graph_families import cloud_with_outlier, clusters, squared_exponential
 from benchmarks._oracle import exact_blocks, largest_entry, lifted, to_mp
+from benchmarks._reference import Reference
 from halfmoon import restrict
 from halfmoon.graph import knn_graph
 from halfmoon.regularizers import PowerRegularizer
@@ -46,7 +47,7 @@ def test_drawn_cases_hold(rng):
 @pytest.mark.parametrize("power", [1, 3])
 def test_an_outlier_on_a_large_graph(rng, power):
     """Degrees of 1 and of 1e-40 side by side."""
-    W = outlier_graph(rng, 2100, 14.0, 6)
+    W = knn_graph(cloud_with_outlier(rng, 2100, 14.0), n_neighbors=6, weights=squared_exponential)
     outcome = outcome_of(W, [0, 1, 2], Case("auto", "stored", power, 1e-6), reference)
     assert outcome.status == "held", outcome
 
@@ -92,6 +93,20 @@ def test_reference_knows_its_error(rng):
         exact, approximate = oracle(problem), reference(problem)
         for p, truth in approximate.items():
             assert largest_entry(truth.block - exact[p].block) <= truth.error, (seed, p)
+
+
+@pytest.mark.parametrize("ridge", [0.0, 1e-9])
+def test_reference_on_a_long_path(rng, ridge):
+    """L of a path has eigenvalues 4 sin^2(pi k / 2n) and cosines for eigenvectors."""
+    n, p = 2500, 4
+    S = rng.permutation(n)[:3]
+    k = np.arange(1, n)
+    cosines = np.sqrt(2 / n) * np.cos(np.pi * np.outer(S + 0.5, k) / n)
+    expected = (cosines / (4 * np.sin(np.pi * k / (2 * n)) ** 2 + ridge) ** p) @ cosines.T
+    path = sparse.diags_array([np.ones(n - 1), np.ones(n - 1)], offsets=[-1, 1], format="csr")
+    block, error = Reference(path, normalized=False, ridge=ridge).blocks(S, [p])[p]
+    assert error < 1e-14 * np.abs(expected).max()
+    np.testing.assert_allclose(block.astype(float), expected, rtol=0, atol=1e-12 * np.abs(expected).max())
 
 
 def test_a_bound_below_the_error_is_found():
