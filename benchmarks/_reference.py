@@ -32,6 +32,7 @@ class Reference:
         self.count, self.labels = sparse.csgraph.connected_components(W, directed=False)
         self.rows = np.repeat(np.arange(self.n), np.diff(W.indptr))
         degrees = self._sum_rows(W.data.astype(np.longdouble)[:, None]).ravel()
+        self.isolated = degrees[:, None] == 0
         ones = np.ones(self.n, dtype=np.longdouble)
         self.g = np.where(degrees > 0, degrees, ones) if normalized else ones
         diagonal = degrees + self.ridge * self.g
@@ -43,7 +44,7 @@ class Reference:
         G = sparse.csr_array((border / norms[self.labels], (np.arange(self.n), self.labels)))
         self.factor = splu(sparse.csc_array(sparse.block_array([[scaled, G], [G.T, None]])))
 
-    def blocks(self, landmarks: NDArray[np.intp], powers: Sequence[int]) -> dict[int, tuple[Long, float]]:
+    def blocks(self, landmarks: NDArray[np.intp], powers: Sequence[int]) -> dict[int, tuple[Long, np.longdouble]]:
         """Return for every power the block and an estimate of the largest error of an entry.
 
         A shadow of the chain carries the last corrections along, as errors of this size would be. Splitting p
@@ -98,8 +99,9 @@ class Reference:
         return sums
 
     def _centred(self, x: Long) -> Long:
-        """Return x with g' x = 0 on every component."""
-        return x - (self._by_component(self.g[:, None] * x) / self._by_component(self.g[:, None]))[self.labels]
+        """Return x with g' x = 0 on every component, which is exactly 0 on an isolated vertex."""
+        means = self._by_component(self.g[:, None] * x) / self._by_component(self.g[:, None])
+        return np.where(self.isolated, 0, x - means[self.labels])
 
     def _off_modes(self, y: Long) -> Long:
         root = np.sqrt(self.g)[:, None]
