@@ -169,7 +169,7 @@ def reference(problem: Problem) -> dict[int, Truth]:
             blocks = Reference(problem.W, normalized=problem.normalized, ridge=problem.ridge).blocks(
                 problem.landmarks, problem.powers
             )
-        except RuntimeError:  # singular to SuperLU
+        except RuntimeError:  # singular to SuperLU, or too stiff
             return {}
         return {
             p: Truth(_long_to_mp(block), _long_to_mp(np.array([error]))[0])

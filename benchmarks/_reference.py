@@ -19,6 +19,7 @@ __all__ = ["Reference"]
 Long = NDArray[np.longdouble]
 
 MAX_STEPS = 40
+SLOW = 0.1  # share of the error that a step of refinement may leave
 MARGIN = 10.0  # by which the last corrections, a sample of the rounding errors, are multiplied
 ROUNDOFF = 4 * np.finfo(np.longdouble).eps  # of what the corrections do not see: x itself, and g
 
@@ -43,6 +44,7 @@ class Reference:
         norms = np.sqrt(np.bincount(self.labels, weights=border**2, minlength=self.count))
         G = sparse.csr_array((border / norms[self.labels], (np.arange(self.n), self.labels)))
         self.factor = splu(sparse.csc_array(sparse.block_array([[scaled, G], [G.T, None]])))
+        self._check_contraction()
 
     def blocks(self, landmarks: NDArray[np.intp], powers: Sequence[int]) -> dict[int, tuple[Long, np.longdouble]]:
         """Return for every power the block and an estimate of the largest error of an entry.
@@ -66,6 +68,20 @@ class Reference:
             estimate = MARGIN * errors[p][landmarks].max() + np.abs(block - other).max() + np.abs(block - block.T).max()
             result[p] = (block, estimate)
         return result
+
+    def _check_contraction(self) -> None:
+        """Raise if refinement is slow in some direction: the last correction would then say little about the error.
+
+        Such a direction has the smallest eigenvalues of its component, so it is what a random solution consists of.
+        """
+        b = self._off_modes(np.random.default_rng(self.n).normal(size=(self.n, 1)).astype(np.longdouble))
+        b = b * np.sqrt(self.g)[:, None]
+        x = self._correct(b)
+        sizes = np.zeros((2, self.count))
+        for size, part in zip(sizes, (x, self._correct(b - self._apply(x))), strict=True):
+            np.maximum.at(size, self.labels, np.abs(self.unit * part[:, 0]).astype(np.float64))
+        if not np.all(sizes[1] <= SLOW * sizes[0]):
+            raise RuntimeError("The graph is too stiff for a float64 factor to refine with.")
 
     def _solve(self, b: Long) -> tuple[Long, Long]:
         """Return M^-1 b off the modes and the last correction, refined until corrections get no smaller."""
