@@ -156,8 +156,8 @@ class InversePower:
     def _greens(self, landmarks: NDArray[np.intp], power: int, block: LandmarkBlock, why: str) -> Greens:
         """Return a block in the unit of the regulariser, or say that float64 does not hold it."""
         with np.errstate(all="ignore"):
-            factor = self.system.unit**-power
-            smooth, bound = factor * block.block, factor * block.bound
+            exponent = self._exponent(power)
+            smooth, bound = np.ldexp(block.block, exponent), float(np.ldexp(block.bound, exponent))
             modes = self.system.mode_columns(landmarks, power)
         largest = float(np.abs(smooth).max())
         if not np.isfinite(modes).all() or block.relative_bound == np.inf or not np.isfinite(largest):
@@ -178,7 +178,11 @@ class InversePower:
 
     def solve_off_modes(self, B: Matrix, options: SolveOptions) -> Matrix:
         """Return Q^+ B without its part along the modes, by `power` chained solves or, for few columns, in one run."""
-        return self.system.unit**-self.power * self._solve_off_modes(B, options)
+        return np.ldexp(self._solve_off_modes(B, options), self._exponent(self.power))
+
+    def _exponent(self, power: int) -> int:
+        """Return log2 of unit^-power: the R of the regulariser is `unit` times that of the system."""
+        return -power * int(np.log2(self.system.unit))
 
     def _solve_off_modes(self, B: Matrix, options: SolveOptions) -> Matrix:
         X = project_out(self.system.modes, B)

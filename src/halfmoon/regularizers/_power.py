@@ -114,8 +114,7 @@ def laplacian_system(regularizer: GraphRegularizer, normalized: bool, ridge: flo
 
     Weights and ridge are divided by powers of two where they would take powers of R out of the range of float64.
     """
-    n, ones = regularizer.n, np.ones(regularizer.n)
-    components = regularizer.components
+    ones, components = np.ones(regularizer.n), regularizer.components
     unit_of_W = _power_of_two(float(regularizer.W.data.max(initial=0.0))) if normalized else 1.0
     weights = scaling_degrees(regularizer.W / unit_of_W) if normalized else ones
     largest = 1.0 if normalized else float(degrees(regularizer.W).max())
@@ -127,15 +126,17 @@ def laplacian_system(regularizer: GraphRegularizer, normalized: bool, ridge: flo
             f"largest, {regularizer.W.data.max():.1e}, and the ridge, {ridge:.1e}. Remove the weakest edges or use "
             "binary weights."
         )
-    # A ridge at rounding level makes M singular to every factorisation, which then leaves it to the residuals.
-    visible = mu if mu > ROUNDOFF * largest / unit else 0.0
+    # A ridge at rounding level makes a component singular to factorisations, which leave it to the residuals.
+    strongest = np.zeros(components.count)
+    np.maximum.at(strongest, components.labels, degrees(W) / weights)
+    visible = mu > ROUNDOFF * strongest
     return System(
-        M=sparse.csr_array(laplacian(W) + visible * sparse.diags_array(weights)),
+        M=sparse.csr_array(laplacian(W) + sparse.diags_array(mu * weights * visible[components.labels])),
         scale=np.sqrt(weights),
         modes=components.modes(weights),
         mode_value=ridge,
         floor=mu,
-        null=components.modes(ones) if visible == 0.0 else sparse.csr_array((n, 0)),
+        null=components.modes(ones)[:, np.flatnonzero(~visible)],
         excess=mu * weights,
         unit=unit,
     )

@@ -61,7 +61,8 @@ class _Chain:
         E = np.zeros((system.n, len(landmarks)))
         E[landmarks, np.arange(len(landmarks))] = 1.0
         Y_0 = project_out(system.modes, E)
-        self.Y, self.rho = [Y_0], []
+        self.Y: list[Matrix] = [Y_0]
+        self.rho: list[Matrix] = []
         self.rounding: list[NDArray[np.float64]] = []
         B = self.s * Y_0
         for _ in range(depth):

@@ -36,8 +36,8 @@ def negative_pivots(factor: SuperLU) -> int:
 def backward_error(factor: SuperLU) -> NDArray[np.float64]:
     """Return bounds on the row sums of |L U - A|, the rounding of a factorisation (Higham, Theorem 9.3).
 
-    |L U - A| <= gamma |L| |U| with gamma = k u / (1 - k u), k the most terms in a sum; the product with a vector of ones
-    costs two passes over the factors.
+    |L U - A| <= gamma |L| |U| with gamma = k u / (1 - k u), k the most terms in a sum; the product with a vector of
+    ones costs two passes over the factors.
     """
     L, U = abs(factor.L), abs(factor.U)
     terms = int(np.diff(sparse.csr_array(L).indptr).max()) + 2

@@ -124,13 +124,11 @@ class _Setup:
 
 
 def _build(setup: _Setup) -> TiledSystem:
-    return TiledSystem.build(
-        setup.matrix, preconditioned=setup.preconditioned, dtype=setup.dtype, seed=setup.seed
-    )
+    return TiledSystem.build(setup.matrix, preconditioned=setup.preconditioned, dtype=setup.dtype, seed=setup.seed)
 
 
 def _better(exact: LandmarkBlock, iterative: LandmarkBlock) -> LandmarkBlock:
-    """Return the block with the smaller bound: on stiff graphs sampled elimination by edges may beat a factorisation."""
+    """Return the block with the smaller bound: on stiff graphs elimination by edges may beat a factorisation."""
     if iterative.relative_bound < exact.relative_bound:
         return replace(iterative, reason=f"{iterative.reason}, accuracy not reached")
     reason = f"{iterative.solver} reached {iterative.relative_bound:.1e} only"

@@ -1,10 +1,10 @@
 """Landmark blocks of inverse powers on tiles: a pilot sets the goals, tiles run their chains, true residuals certify.
 
-A tile of landmarks runs the chain Y_1 = R^-1 P E, Y_2 = R^-1 Y_1, ... and returns either its columns (stored: the block
-is made of Gram products, ceil(p / 2) solves) or its landmark rows alone (streamed: p solves, nothing of size n x n_hat).
-The bounds divide norms of true residuals by a lower bound on the spectrum of R off the modes. With a ridge that bound is
-proven; where float64 cannot reach what the ridge asks for, one that holds by all but certain chance takes its place, and
-the kind of the bound says so.
+A tile of landmarks runs the chain Y_1 = R^-1 P E, Y_2 = R^-1 Y_1, ... and returns either its columns (stored: the
+block is made of Gram products, ceil(p / 2) solves) or its landmark rows alone (streamed: p solves, nothing of size
+n x n_hat). The bounds divide norms of true residuals by a lower bound on the spectrum of R off the modes. The ridge is
+such a bound, and proven. Where float64 cannot reach what it asks for, a spanning tree may prove a better one; the last
+resort is a bound by random columns that fails with a tiny probability, and the kind of the bound says so.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import zip_longest
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,133 +21,21 @@ from halfmoon._progress import report
 from halfmoon.runtime import Executor, ThreadExecutor
 from halfmoon.solvers._base import LandmarkBlock
 from halfmoon.solvers._certificate import BoundKind, error_norms, even_bound, largest, odd_bound, row_bound
-from halfmoon.solvers._probable_floor import FAILURE_PROBABILITY, probable_floor
 from halfmoon.solvers._kernels.lanes import WIDTH
-from halfmoon.solvers._kernels.tile import (
-    indicator_rhs,
-    mass_times,
-    residual_columns,
-    solution_columns,
-    squared_norms,
-)
 from halfmoon.solvers._options import SolveOptions
+from halfmoon.solvers._probable_floor import FAILURE_PROBABILITY, probable_floor
 from halfmoon.solvers._system import ROUNDOFF
-from halfmoon.solvers._tiled import PANEL, TiledSystem, TileResult, Workspace, gram, tiles_of
+from halfmoon.solvers._tile_chain import Chain, Level, Pilot, run_pilot, run_tile
+from halfmoon.solvers._tiled import PANEL, TiledSystem, gram, tiles_of
 
 __all__ = ["TiledLandmarkBlocks"]
 
 Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]
 
-PILOT_RESIDUAL = 1e-3  # relative to each right-hand side: sizes are known to a few digits then
 ROUNDS = 3  # tightenings of the goals
 WITHIN_REACH = 4.0  # times the rounding of a residual: what a solve can be asked for
 FLOAT32_ROUNDOFF = float(np.finfo(np.float32).eps)
-
-
-@dataclass(frozen=True)
-class _Chain:
-    """What every tile does; picklable."""
-
-    tiled: TiledSystem
-    S: NDArray[np.int64]  # rows of the landmarks in a tile
-    goals: tuple[float, ...]  # norm of the residual, level by level
-    keep_Y: tuple[str | None, ...]  # the precision that columns are kept in, or None
-    keep_rho: tuple[bool, ...]
-    keep_rows: tuple[bool, ...]
-
-
-@dataclass(frozen=True)
-class _Level:
-    """Y_j of some columns, as far as it is needed later. Columns of Y have norm 1 and those of rho the norm |rho| unit."""
-
-    norms: Vector
-    residual: Vector
-    rounding: Vector
-    unit: Vector
-    Y: list[NDArray[Any]]
-    rho: list[NDArray[Any]]
-    rows: Matrix | None
-
-    @classmethod
-    def of_tiles(cls, parts: Sequence[_Level]) -> _Level:
-        """Return the level of all columns."""
-        return cls(
-            *(np.concatenate([getattr(part, name) for part in parts]) for name in ("norms", "residual")),
-            *(np.concatenate([getattr(part, name) for part in parts]) for name in ("rounding", "unit")),
-            Y=[tile for part in parts for tile in part.Y],
-            rho=[tile for part in parts for tile in part.rho],
-            rows=None if parts[0].rows is None else np.concatenate([part.rows for part in parts], axis=1),
-        )
-
-
-@dataclass(frozen=True)
-class _Pilot:
-    """What one tile of landmarks teaches about all of them."""
-
-    norms: list[float]  # largest |Y_j|, j = 1, 2, ...
-    rounding: list[float]  # largest rounding of a residual
-    entries: dict[int, float]  # power -> largest diagonal entry of its block
-
-
-@np.errstate(all="ignore")  # of this thread: what is not finite is not within its bound
-def _run_tile(chain: _Chain, part: slice) -> tuple[list[_Level], int, bool]:
-    """Run the chain of one tile of landmarks."""
-    tiled, space, columns = chain.tiled, chain.tiled.workspace(), part.stop - part.start
-    indicator_rhs(tiled.op, chain.S[part], space.b)
-    levels, n_iter, reached = [], 0, True
-    for j, goal in enumerate(chain.goals):
-        if j > 0:
-            mass_times(tiled.op, space.x, space.b)
-        result = tiled.solve_tile(space, goal)
-        levels.append(_record(chain, j, space, result, columns))
-        n_iter, reached = n_iter + result.n_iter, reached and result.reached
-    return levels, n_iter, reached
-
-
-def _record(chain: _Chain, j: int, space: Workspace, result: TileResult, columns: int) -> _Level:
-    op = chain.tiled.op
-    norms = np.sqrt(squared_norms(op, 1, space.x))[:columns]
-    Y: list[NDArray[Any]] = []
-    rho: list[NDArray[Any]] = []
-    if (kept_in := chain.keep_Y[j]) is not None:
-        Y.append(np.empty((chain.tiled.n, columns), kept_in))
-        solution_columns(op, 1.0 / np.where(norms > 0.0, norms, 1.0), space.x, Y[0])
-    if chain.keep_rho[j]:
-        rho.append(np.empty((chain.tiled.n, columns), np.float32))
-        residual_columns(op, space.r, rho[0])
-    rows = np.sqrt(op.mass[chain.S])[:, None] * space.x[chain.S, :columns] if chain.keep_rows[j] else None
-    return _Level(
-        norms, result.norms[:columns], result.rounding[:columns], result.unit[:columns], Y=Y, rho=rho, rows=rows
-    )
-
-
-@np.errstate(all="ignore")
-def _run_pilot(prepared: tuple[TiledSystem, NDArray[np.int64], int]) -> _Pilot:
-    """Run the chain of a few landmarks to a moderate accuracy."""
-    tiled, few, depth = prepared
-    space, op, column = tiled.workspace(), tiled.op, np.arange(len(few))
-    root = np.sqrt(op.mass)
-    indicator_rhs(op, few, space.b)
-    norms, rounding, entries, before = [], [], {}, np.zeros(0)
-    for j in range(1, depth + 1):
-        result = tiled.solve_tile(space, PILOT_RESIDUAL * np.sqrt(squared_norms(op, -1, space.b)))
-        squares = squared_norms(op, 1, space.x)[: len(few)]
-        norms.append(float(np.sqrt(squares.max())))
-        rounding.append(float(result.rounding[: len(few)].max()))
-        if j == 1:
-            entries[1] = float((root[few] * space.x[few, column]).max())
-        else:
-            entries[2 * j - 1] = float(np.einsum("i,ij,ij->j", op.mass, before, space.x[:, : len(few)]).max())
-        entries[2 * j] = float(squares.max())
-        before = space.x[:, : len(few)].copy()
-        mass_times(op, space.x, space.b)
-    return _Pilot(norms, rounding, entries)
-
-
-@np.errstate(all="ignore")
-def _run_floor(prepared: tuple[TiledSystem, int]) -> float:
-    return probable_floor(*prepared)
 
 
 @dataclass
@@ -199,7 +86,7 @@ class TiledLandmarkBlocks:
     def run(self) -> list[LandmarkBlock]:
         """Solve to the goals, verify, and tighten them if a bound is not there yet."""
         with ThreadExecutor(self.options.threads) as executor, np.errstate(all="ignore"):
-            pilot = executor.run(_run_pilot, (self.tiled, self._pilot_landmarks(), self.depth))
+            pilot = executor.run(run_pilot, (self.tiled, self._pilot_landmarks(), self.depth))
             kind, floor = self._choose_floor(pilot, executor)
             tighten = 1.0
             for _ in range(ROUNDS):
@@ -212,7 +99,7 @@ class TiledLandmarkBlocks:
         return blocks
 
     def _certified(
-        self, levels: list[_Level], power: int, kind: BoundKind, floor: float, n_iter: int, executor: Executor
+        self, levels: list[Level], power: int, kind: BoundKind, floor: float, n_iter: int, executor: Executor
     ) -> LandmarkBlock:
         block = self._block(levels, power, executor)
         return LandmarkBlock(
@@ -226,34 +113,34 @@ class TiledLandmarkBlocks:
         )
 
     def _pilot_landmarks(self) -> NDArray[np.int64]:
-        """Return a tile of landmarks, evenly spread over their list, without vertices of their own: those are all mode."""
+        """Return a tile of landmarks, evenly spread over their list, without isolated vertices: those are all mode."""
         op = self.tiled.op
         joined = self.S[op.mass[self.S] * op.share[op.label[self.S]] != 1.0]
         S = joined if joined.size else self.S
         return S[:: -(-len(S) // WIDTH)]
 
-    def _choose_floor(self, pilot: _Pilot, executor: Executor) -> tuple[BoundKind, float]:
-        """Return the cheapest bound on the spectrum whose goals float64 can reach; the strongest if it can reach none."""
+    def _choose_floor(self, pilot: Pilot, executor: Executor) -> tuple[BoundKind, float]:
+        """Return the cheapest bound on the spectrum whose goals float64 can reach, or else the strongest."""
         if self._within_reach(pilot, self.floor):
             return "proven", self.floor
         tree = max(self.stronger_floor(), self.floor)
         if self._within_reach(pilot, tree):
             return "proven", tree
-        chance = executor.run(_run_floor, (self.tiled, self.options.seed))
+        chance = executor.run(probable_floor, (self.tiled, self.options.seed))
         return ("probable", chance) if chance > tree else ("proven", tree)
 
-    def _within_reach(self, pilot: _Pilot, floor: float) -> bool:
+    def _within_reach(self, pilot: Pilot, floor: float) -> bool:
         if not floor > 0.0:
             return False
         goals = self._goals(pilot, floor)
         return all(goal >= WITHIN_REACH * rounding for goal, rounding in zip(goals, pilot.rounding, strict=True))
 
-    def _goals(self, pilot: _Pilot, floor: float) -> list[float]:
+    def _goals(self, pilot: Pilot, floor: float) -> list[float]:
         """Return the norm of the residual that the blocks need on every level."""
         goals = (self._goals_of(pilot, floor, p) for p in self.powers)
         return [min(level) for level in zip_longest(*goals, fillvalue=np.inf)]
 
-    def _goals_of(self, pilot: _Pilot, floor: float, power: int) -> list[float]:
+    def _goals_of(self, pilot: Pilot, floor: float, power: int) -> list[float]:
         norms, a = np.array(pilot.norms), power // 2  # of numpy: a division by 0 is infinite
         error = self.options.eps * pilot.entries[power]  # allowed in an entry
         if not self.stored:
@@ -264,12 +151,12 @@ class TiledLandmarkBlocks:
         kept = 4 * FLOAT32_ROUNDOFF * norms[a]  # columns and residuals are kept in float32: Z' rho rounds
         return [*goals, min(np.sqrt(0.5 * floor * error), 0.2 * error / kept)]
 
-    def _chain(self, pilot: _Pilot, floor: float, tighten: float) -> _Chain:
+    def _chain(self, pilot: Pilot, floor: float, tighten: float) -> Chain:
         goals = self._goals(pilot, floor)
         goals = [max(tighten * goal, rounding) for goal, rounding in zip(goals, pilot.rounding, strict=True)]
         levels = range(1, self.depth + 1)
         kept_in = "float32" if self.single else "float64"
-        return _Chain(
+        return Chain(
             self.tiled,
             self.S,
             tuple(goals),
@@ -278,21 +165,21 @@ class TiledLandmarkBlocks:
             keep_rows=tuple(j in self.powers if not self.stored else j == 1 and 1 in self.powers for j in levels),
         )
 
-    def _solve(self, chain: _Chain, executor: Executor) -> tuple[list[_Level], int, bool]:
+    def _solve(self, chain: Chain, executor: Executor) -> tuple[list[Level], int, bool]:
         """Run the chain of every tile; return the levels, the largest iteration count and whether all arrived."""
         m, done, worst, n_iter, arrived = len(self.S), 0, 0.0, 0, True
-        parts: list[list[_Level]] = []
+        parts: list[list[Level]] = []
         tiles = tiles_of(m)
-        for tile, (levels, steps, reached) in zip(tiles, executor.map(_run_tile, chain, tiles), strict=True):
+        for tile, (levels, steps, reached) in zip(tiles, executor.map(run_tile, chain, tiles), strict=True):
             parts.append(levels)
             n_iter, arrived, done = max(n_iter, steps), arrived and reached, tile.stop
             worst = max(worst, *(float(level.residual.max()) for level in levels))
             report("solves", done, m)
             if self.options.progress is not None:
                 self.options.progress(done, m, worst)
-        return [_Level.of_tiles(level) for level in zip(*parts, strict=True)], n_iter, arrived
+        return [Level.of_tiles(level) for level in zip(*parts, strict=True)], n_iter, arrived
 
-    def _block(self, levels: list[_Level], power: int, executor: Executor) -> Matrix:
+    def _block(self, levels: list[Level], power: int, executor: Executor) -> Matrix:
         a = power // 2
         if not self.stored:
             A = levels[power - 1].rows
@@ -302,11 +189,13 @@ class TiledLandmarkBlocks:
         else:
             z = levels[a]
             A = np.outer(z.norms, 1.0 / z.unit) * gram(z.Y, z.rho, executor)
-            A += z.rows if a == 0 else np.outer(levels[a - 1].norms, z.norms) * gram(levels[a - 1].Y, z.Y, executor)
-        assert A is not None
+            if a == 0:
+                A += z.rows
+            else:
+                A += np.outer(levels[a - 1].norms, z.norms) * gram(levels[a - 1].Y, z.Y, executor)
         return (A + A.T) / 2
 
-    def _bound(self, levels: list[_Level], block: Matrix, power: int, floor: float) -> float:
+    def _bound(self, levels: list[Level], block: Matrix, power: int, floor: float) -> float:
         """Return the verified bound on the entries of a block, with the rounding of everything."""
         n, a, gamma = self.tiled.n, power // 2, self._rounding
         residuals = [
@@ -326,7 +215,9 @@ class TiledLandmarkBlocks:
             y = norms[a - 1]
             return even_bound(errors, y) + (product + 2 * kept_in) * largest(y, y) + entry
         z = norms[a]
-        inexact = levels[a].rounding + self.uncertainty * z + (kept_in + 2 * FLOAT32_ROUNDOFF + product + leak) * residuals[a]
+        inexact = (
+            levels[a].rounding + self.uncertainty * z + (kept_in + 2 * FLOAT32_ROUNDOFF + product + leak) * residuals[a]
+        )
         rounding = largest(z, inexact) + entry
         if a == 0:
             rounding += leak * float(z.max())

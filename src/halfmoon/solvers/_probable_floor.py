@@ -21,11 +21,13 @@ SOLVES = 5  # m
 SAFE = 1.0 + 1e-6  # far above the rounding of the sums here
 
 
-def probable_floor(tiled: TiledSystem, seed: int) -> float:
-    """Return a lower bound on the spectrum of R off the modes that fails with probability FAILURE_PROBABILITY.
+@np.errstate(all="ignore")  # what is not finite proves nothing
+def probable_floor(prepared: tuple[TiledSystem, int]) -> float:
+    """Return a lower bound on the spectrum of R off the modes that fails with probability FAILURE_PROBABILITY; a task.
 
     Solves are inexact: with residuals rho_k the computed norm N obeys lambda^-m t <= N + sum_k lambda^-(m-k+1) rho_k.
     """
+    tiled, seed = prepared
     space = tiled.workspace()
     random_rhs(tiled, seed, space.b)
     sizes, residuals = [float(np.sqrt(squared_norms(tiled.op, -1, space.b).max()))], []

@@ -111,7 +111,7 @@ class System:
 
     @cached_property
     def tree_floor(self) -> float:
-        """A proven lower bound on the spectrum off the modes from a spanning tree; 0 unless every component has a mode."""
+        """A proven lower bound on the spectrum off the modes by a spanning tree; 0 unless all components have modes."""
         labels = np.full(self.n, -1)
         labels[np.repeat(np.arange(self.n), np.diff(self.modes.indptr))] = self.modes.indices
         off = off_diagonal(self.M)

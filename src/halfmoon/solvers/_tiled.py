@@ -129,7 +129,7 @@ class TiledSystem:
 
     @classmethod
     def build(cls, matrix: TiledMatrix, *, preconditioned: bool, dtype: str, seed: int) -> TiledSystem:
-        """Number the vertices, factor if asked to, and cast."""
+        """Set up the system: order the vertices, factor if asked to, and cast."""
         W, factor = matrix.W, None
         vertex = np.asarray(reverse_cuthill_mckee(W, symmetric_mode=True), dtype=np.int64)
         diagonal = np.asarray(W.sum(axis=1)).ravel() + matrix.excess
@@ -195,9 +195,7 @@ class TiledSystem:
         start(self.op, space.b, unit, space.r)
         target = (reduction * squares * unit**2)[0]
         return int(
-            conjugate_gradients(
-                self.op, self.factor, target, limit, stop_flag(), space.r, space.d, space.p, space.q
-            )
+            conjugate_gradients(self.op, self.factor, target, limit, stop_flag(), space.r, space.d, space.p, space.q)
         )
 
     def solve_columns(self, B: Matrix, rtol: float, executor: Executor) -> tuple[Matrix, int]:
