@@ -576,7 +576,7 @@ class DataDependentKernel(BaseEstimator):
         r = self.restriction_
         return (
             f"{text}\n  fitted: n={self.n_samples_fit_}, landmarks={len(r.landmarks)}, "
-            f"components={r.n_components}, solver={r.solver!r}, error bound={r.error_bound:.1e}"
+            f"components={r.n_components}, solver={r.solver!r}, error bound={r.error_bound:.1e} ({r.bound_kind})"
         )
 
 

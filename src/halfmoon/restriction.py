@@ -245,9 +245,10 @@ def tell(Q: Regularizer, restriction: Restriction, eps: float) -> None:
     """
     _warn_if_disconnected(Q, restriction.landmarks)
     if not restriction.error_bound <= eps:
+        worthless = " No digit of it is certain." if restriction.error_bound >= 1.0 else ""
         warnings.warn(
-            f"The landmark block of Q^+ is accurate to {restriction.error_bound:.1e} only, eps={eps:.1e} was asked. "
-            "Raise eps or the ridge, or lower the power.",
+            f"The landmark block of Q^+ is accurate to {restriction.error_bound:.1e} only, eps={eps:.1e} was asked."
+            f"{worthless} Raise eps or the ridge, or lower the power.",
             AccuracyWarning,
             stacklevel=3,
         )

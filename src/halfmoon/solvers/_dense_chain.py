@@ -106,7 +106,7 @@ class _Chain:
         """Return the bound on its entries, given a lower bound on the spectrum."""
         a, n = power // 2, self.system.n
         residuals = [
-            (1 + 2 * n * ROUNDOFF) * np.linalg.norm(rho, axis=0) + rounding
+            (1 + 2 * n * ROUNDOFF) * (np.linalg.norm(rho, axis=0) + rounding)
             for rho, rounding in zip(self.rho, self.rounding, strict=True)
         ]
         norms = [(1 + 2 * n * ROUNDOFF + self.gamma) * y for y in self.norms]

@@ -146,10 +146,11 @@ class TiledLandmarkBlocks:
         if not self.stored:
             return [0.7 * error / (power * norms[power - k]) for k in range(1, power + 1)]
         if power % 2 == 0:  # 2 |e_a| |Y_a|, first order
-            return [0.35 * error / norms[a - 1] * floor ** (a - k + 1) / a for k in range(1, a + 1)]
-        goals = [0.2 * error / norms[a] * floor ** (a - k + 1) / a for k in range(1, a + 1)]
+            return [0.45 * error / norms[a - 1] * floor ** (a - k + 1) / a for k in range(1, a + 1)]
+        first, second = (0.3, 0.3) if a > 0 else (0.0, 0.9)  # shares of the error of first and of second order
+        goals = [first * error / norms[a] * floor ** (a - k + 1) / a for k in range(1, a + 1)]
         kept = 4 * FLOAT32_ROUNDOFF * norms[a]  # columns and residuals are kept in float32: Z' rho rounds
-        return [*goals, min(np.sqrt(0.5 * floor * error), 0.2 * error / kept)]
+        return [*goals, min(np.sqrt(second * floor * error), 0.05 * error / kept)]
 
     def _chain(self, pilot: Pilot, floor: float, tighten: float) -> Chain:
         goals = self._goals(pilot, floor)
@@ -199,12 +200,12 @@ class TiledLandmarkBlocks:
         """Return the verified bound on the entries of a block, with the rounding of everything."""
         n, a, gamma = self.tiled.n, power // 2, self._rounding
         residuals = [
-            (1 + 2 * n * ROUNDOFF) * level.residual + level.rounding + self.uncertainty * level.norms
+            (1 + 2 * n * ROUNDOFF) * (level.residual + level.rounding + self.uncertainty * level.norms)
             for level in levels
         ]
         residuals[0] = residuals[0] + 4 * gamma * (levels[0].norms > 0.0)  # of the right-hand sides P E
         norms = [(1 + 2 * n * ROUNDOFF + gamma) * level.norms for level in levels]
-        leak = (n + 8) * ROUNDOFF  # what the projection leaves of the modes, relative to |Y|
+        leak = (n + 8) * ROUNDOFF + gamma  # what the projection leaves of the modes, relative to |Y|
         entry = (gamma + 4 * ROUNDOFF) * float(np.abs(block).max())
         if not self.stored:
             return row_bound(residuals[:power], norms[:power], floor) + leak * float(norms[power - 1].max()) + entry
