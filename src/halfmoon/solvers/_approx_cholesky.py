@@ -35,6 +35,7 @@ def approximate_cholesky(
     ptr, ind, upper, inverse = renumber(order, first, row, value, inverse, vertex)
     s = s[vertex]
     upper *= s[ind] / np.repeat(s, np.diff(ptr.astype(np.int64)))  # s C s^-1 has the unit diagonal of C
+    largest = np.sqrt(np.finfo(dtype).max)  # of a nearly singular graph: any positive number preconditions
+    upper, inverse = np.minimum(upper, largest), np.minimum(inverse / s**2, largest).astype(dtype)
     lower_ptr, lower_ind, lower = transpose(ptr, ind, upper)
-    inverse = (inverse / s**2).astype(dtype)
     return vertex, Factor(lower_ptr, lower_ind, lower.astype(dtype), ptr, ind, upper.astype(dtype), inverse)
