@@ -242,6 +242,7 @@ def gram(X: Sequence[NDArray[Any]], Y: Sequence[NDArray[Any]], executor: Executo
     return total
 
 
+@np.errstate(all="ignore")
 def _gram_panel(tiles: tuple[Sequence[NDArray[Any]], Sequence[NDArray[Any]]], first: int) -> Matrix:
     rows = slice(first, first + PANEL)
     left, right = (np.concatenate([tile[rows] for tile in side], axis=1, dtype=np.float64) for side in tiles)
