@@ -6,7 +6,6 @@ does not depend on how many threads there are.
 
 from __future__ import annotations
 
-import functools
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -14,9 +13,9 @@ from typing import Any, Self, TypeVar
 
 import joblib
 import numpy as np
-from threadpoolctl import ThreadpoolController
 
 from halfmoon._validation import check_integer
+from halfmoon.runtime._blas import limit_blas, release_blas
 
 __all__ = ["Team", "thread_count"]
 
@@ -32,12 +31,6 @@ def thread_count(n_jobs: int | None) -> int:
     return check_integer("n_jobs", n_jobs, low=1, advice="None or -1 means all cores.")
 
 
-@functools.cache
-def _libraries() -> ThreadpoolController:
-    """Look for BLAS libraries once: it takes longer than a small solve."""
-    return ThreadpoolController()
-
-
 class Team:
     """Threads for the time of a ``with`` block. Meanwhile BLAS runs on one: its own would fight for the cores."""
 
@@ -46,14 +39,14 @@ class Team:
         self._stop = threading.Event()
 
     def __enter__(self) -> Self:
-        self._limits = _libraries().limit(limits=1, user_api="blas")
+        limit_blas(self)
         self._pool = ThreadPoolExecutor(self.threads)
         return self
 
     def __exit__(self, *error: object) -> None:
         self._stop.set()  # after an error or Ctrl-C, items that have not begun are let go
         self._pool.shutdown()
-        self._limits.restore_original_limits()
+        release_blas(self)
 
     def map(self, work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         """Yield work(item) for every item, in order."""

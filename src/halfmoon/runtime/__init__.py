@@ -1,0 +1,5 @@
+"""How work is run: threads that end with the call that started them, and stop when it is interrupted."""
+
+from halfmoon.runtime._executor import Executor, Stopped, ThreadExecutor, stop_flag, thread_count
+
+__all__ = ["Executor", "Stopped", "ThreadExecutor", "stop_flag", "thread_count"]
