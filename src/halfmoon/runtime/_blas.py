@@ -14,9 +14,46 @@ from threadpoolctl import ThreadpoolController
 
 __all__ = ["limit_blas", "release_blas"]
 
+
+def limit_blas(holder: object) -> None:
+    """Run BLAS on one thread until every holder has released it."""
+    _holders.add(holder)
+    _update()
+
+
+def release_blas(holder: object) -> None:
+    """Give up the limit; may be repeated, and follow a `limit_blas` that was interrupted."""
+    _holders.discard(holder)
+    _update()
+
+
 _lock = threading.RLock()
 _holders: set[object] = set()
-_originals: list[tuple[Any, int]] = []  # libraries and their numbers of threads, while there are holders
+_originals: dict[Any, int] = {}  # libraries and their numbers of threads before the limit, while it is set
+
+
+def _update() -> None:
+    """Set or restore the numbers of threads, as there are holders or none."""
+    with _lock:
+        is_right = bool(_holders) == bool(_originals)
+    if not is_right:
+        # threadpoolctl lets one thread control OpenBLAS as long as it lives, and silently ignores the others. Set in
+        # a thread that ends at once, the limit can be restored by any other; inside a user's own limit, that stands.
+        setter = threading.Thread(target=_set_or_restore, name="halfmoon-blas")
+        setter.start()
+        setter.join()
+
+
+def _set_or_restore() -> None:
+    with _lock:
+        if _holders and not _originals:
+            _originals.update({library: library.num_threads for library in _libraries()})
+            for library in _originals:
+                library.set_num_threads(1)
+        elif _originals and not _holders:
+            for library, threads in _originals.items():
+                library.set_num_threads(threads)
+            _originals.clear()
 
 
 @functools.cache
@@ -24,24 +61,3 @@ def _libraries() -> list[Any]:
     """Look for BLAS libraries once: it takes longer than a small solve."""
     libraries: list[Any] = ThreadpoolController().select(user_api="blas").lib_controllers
     return libraries
-
-
-def limit_blas(holder: object) -> None:
-    """Run BLAS on one thread until every holder has released it."""
-    with _lock:
-        if not _originals:  # noted before anything is changed: an interrupt may come in between
-            _originals.extend([(library, library.num_threads) for library in _libraries()])
-        if not _holders:
-            for library, _ in _originals:
-                library.set_num_threads(1)
-        _holders.add(holder)
-
-
-def release_blas(holder: object) -> None:
-    """Give up the limit; may be repeated, and follow a `limit_blas` that was interrupted."""
-    with _lock:
-        _holders.discard(holder)
-        if not _holders:
-            for library, threads in _originals:
-                library.set_num_threads(threads)
-            _originals.clear()
