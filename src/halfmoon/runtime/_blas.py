@@ -1,6 +1,7 @@
-"""One BLAS thread per worker: BLAS's own threads would compete with ours for the cores.
+"""One BLAS and one OpenMP thread per worker: threads of their own would compete with ours for the cores.
 
-The number of BLAS threads belongs to the whole process. Blocks that cross in several threads therefore share one
+The number of OpenMP threads (scikit-learn's) belongs to the thread that sets it, and a worker sets its own. The number
+of BLAS threads belongs to the whole process. Blocks that cross in several threads therefore share one
 limit: the first to enter sets it, the last to leave restores what was there before.
 """
 
@@ -12,7 +13,7 @@ from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["limit_blas", "release_blas"]
+__all__ = ["limit_blas", "limit_openmp_here", "release_blas"]
 
 
 def limit_blas(holder: object) -> None:
@@ -25,6 +26,12 @@ def release_blas(holder: object) -> None:
     """Give up the limit; may be repeated, and follow a `limit_blas` that was interrupted."""
     _holders.discard(holder)
     _update()
+
+
+def limit_openmp_here() -> None:
+    """Run parallel regions that the current thread enters on one thread."""
+    for library in _libraries("openmp"):
+        library.set_num_threads(1)
 
 
 _lock = threading.RLock()
@@ -47,7 +54,7 @@ def _update() -> None:
 def _set_or_restore() -> None:
     with _lock:
         if _holders and not _originals:
-            _originals.update({library: library.num_threads for library in _libraries()})
+            _originals.update({library: library.num_threads for library in _libraries("blas")})
             for library in _originals:
                 library.set_num_threads(1)
         elif _originals and not _holders:
@@ -57,7 +64,7 @@ def _set_or_restore() -> None:
 
 
 @functools.cache
-def _libraries() -> list[Any]:
-    """Look for BLAS libraries once: it takes longer than a small solve."""
-    libraries: list[Any] = ThreadpoolController().select(user_api="blas").lib_controllers
+def _libraries(user_api: str) -> list[Any]:
+    """Look for libraries once: it takes longer than a small solve."""
+    libraries: list[Any] = ThreadpoolController().select(user_api=user_api).lib_controllers
     return libraries

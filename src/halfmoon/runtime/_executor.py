@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halfmoon._validation import check_integer
-from halfmoon.runtime._blas import limit_blas, release_blas
+from halfmoon.runtime._blas import limit_blas, limit_openmp_here, release_blas
 
 __all__ = ["Executor", "Stopped", "ThreadExecutor", "stop_flag", "thread_count"]
 
@@ -84,7 +84,7 @@ class Executor(ABC):
 
 
 class ThreadExecutor(Executor):
-    """Runs tasks on threads that live for a ``with`` block. Meanwhile BLAS runs on one thread per worker.
+    """Runs tasks on threads that live for a ``with`` block. Meanwhile BLAS and OpenMP run on one thread per worker.
 
     Parameters
     ----------
@@ -171,6 +171,7 @@ class ThreadExecutor(Executor):
         """Run jobs until the block ends."""
         worker = threading.current_thread()
         self._busy.add(worker)
+        limit_openmp_here()
         try:
             while threading.main_thread().is_alive():  # else nobody is left to end the block
                 with suppress(queue.Empty):
