@@ -237,9 +237,9 @@ def test_interrupts_at_random_moments(rng, tmp_path):
     script.write_text(
         textwrap.dedent(
             f"""
-            import os, random, signal, threading, time
+            import faulthandler, gc, os, random, signal, threading, time
             import numpy as np
-            from halfmoon.runtime import ThreadExecutor, stop_flag
+            from halfmoon.runtime import ThreadExecutor, _blas, stop_flag
 
             def task(data, item):
                 stop = stop_flag()
@@ -249,6 +249,7 @@ def test_interrupts_at_random_moments(rng, tmp_path):
                     data.sum()
                 return item
 
+            faulthandler.dump_traceback_later(40, exit=True)
             random.seed({int(rng.integers(1 << 31))})
             data, end = np.ones(1000), time.monotonic() + 5.0
 
@@ -270,15 +271,21 @@ def test_interrupts_at_random_moments(rng, tmp_path):
                         stopped += 1
                 except KeyboardInterrupt:
                     stopped += 1
-            print(stopped, finished, threading.active_count())
+            executor = None
+            gc.collect()  # closes what an interrupt on the way into __exit__ has left open
+            end = time.monotonic() + 3.0
+            while threading.active_count() > 1 and time.monotonic() < end:
+                time.sleep(0.01)
+            print(stopped, finished, threading.active_count(), len(_blas._holders))
             """
         )
     )
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
-    stopped, _, alive = map(int, done.stdout.split())
+    stopped, _, alive, holders = map(int, done.stdout.split())
     assert stopped > 10
     assert alive == 1
+    assert holders == 0
 
 
 def test_number_of_threads():

@@ -13,7 +13,7 @@ from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["limit_blas", "limit_openmp_here", "release_blas"]
+__all__ = ["forget_holder", "limit_blas", "limit_openmp_here", "release_blas"]
 
 
 def limit_blas(holder: object) -> None:
@@ -26,6 +26,11 @@ def release_blas(holder: object) -> None:
     """Give up the limit; may be repeated, and follow a `limit_blas` that was interrupted."""
     _holders.discard(holder)
     _update()
+
+
+def forget_holder(holder: object) -> None:
+    """Give up the limit without waiting; the next holder that releases it restores BLAS."""
+    _holders.discard(holder)
 
 
 def limit_openmp_here() -> None:

@@ -48,10 +48,11 @@ def support_vector_machine(
     rounding = np.finfo(float).eps * float(np.diagonal(K).max(initial=0.0)) * float(bounds.sum())
     tolerance = max(tolerance, rounding)
     alpha = np.zeros(len(signs))
-    steps = WORK_AT_ONCE // len(signs) + len(signs)
-    for _ in range(-(-STEPS_PER_EXAMPLE * len(signs) // steps)):
-        intercept, violation = smo(K, signs, bounds, tolerance, steps, alpha)  # goes on from alpha
-        if violation <= tolerance:
+    at_once, left = WORK_AT_ONCE // len(signs) + len(signs), STEPS_PER_EXAMPLE * len(signs)
+    while True:
+        intercept, violation = smo(K, signs, bounds, tolerance, min(left, at_once), alpha)  # goes on from alpha
+        left -= min(left, at_once)
+        if left == 0 or not violation > tolerance:
             break
     if violation > tolerance:
         warnings.warn(
