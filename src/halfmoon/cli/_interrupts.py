@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import _thread
 import json
-import signal
 import sys
 import threading
 from collections.abc import Iterator
@@ -26,8 +25,7 @@ class Interrupted(BaseException):
 
 
 def end_interrupted(kept: str = NOTHING, *, as_json: bool = False) -> NoReturn:
-    """Say what was kept and end the process; further interrupts change nothing."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """Say what was kept and end the command."""
     text = f"Interrupted: {kept}"
     if as_json:
         print(json.dumps({"error": text, "exit_code": INTERRUPTED}))
