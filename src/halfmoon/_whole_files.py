@@ -37,7 +37,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             os.fsync(file.fileno())
         os.replace(temporary, place)
     finally:
-        temporary.unlink(missing_ok=True)
+        _remove(temporary)
 
 
 def try_place(path: str | os.PathLike[str]) -> None:
@@ -46,8 +46,19 @@ def try_place(path: str | os.PathLike[str]) -> None:
     with contextlib.suppress(FileNotFoundError):
         os.lstat(place)  # refuses names that are too long
     temporary = _temporary(place)
-    temporary.open("xb").close()
-    temporary.unlink()
+    try:
+        temporary.open("xb").close()
+    finally:
+        _remove(temporary)
+
+
+def _remove(temporary: Path) -> None:
+    """Remove a temporary file, also when a second interrupt comes meanwhile."""
+    try:
+        temporary.unlink(missing_ok=True)
+    except KeyboardInterrupt:
+        temporary.unlink(missing_ok=True)
+        raise
 
 
 def _place(path: str | os.PathLike[str]) -> Path:

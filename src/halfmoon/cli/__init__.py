@@ -6,8 +6,11 @@ One module a command. Commands import the library when they run: ``halfmoon --he
 from __future__ import annotations
 
 import io
+import signal
 import sys
 from importlib.util import find_spec
+
+from halfmoon.cli._interrupts import caused_by_interrupt, end_interrupted, interruptible
 
 __all__ = ["main"]
 
@@ -16,6 +19,16 @@ NEEDED = ("typer", "rich", "pandas", "pyarrow", "PIL", "skops")
 
 def main() -> None:
     """Run the command line; without its extra, say which one to install."""
+    try:
+        with interruptible():
+            _run()
+    except KeyboardInterrupt:
+        end_interrupted()
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is done and said: nothing is left to interrupt
+
+
+def _run() -> None:
     missing = [name for name in NEEDED if find_spec(name) is None]
     if missing:
         print(
@@ -24,8 +37,12 @@ def main() -> None:
         )
         raise SystemExit(2)
     _escape_what_cannot_be_shown()
-    from halfmoon.cli._app import app
-
+    try:
+        from halfmoon.cli._app import app
+    except Exception as error:
+        if caused_by_interrupt(error):
+            raise KeyboardInterrupt from error
+        raise
     app(prog_name="halfmoon")
 
 

@@ -9,11 +9,14 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from halfmoon.cli._interrupts import NOTHING, Interrupted, caused_by_interrupt
 
 __all__ = ["Report", "reporting"]
 
@@ -37,6 +40,29 @@ class Report:
         self._out = _console()
         self._err = _console(stderr=True)
         self._start = time.perf_counter()
+        self._out_file: tuple[Path, Any] | None = None
+        self._parts: Path | None = None
+
+    def writes(self, path: Path) -> None:
+        """Name the file that the command is going to write: after an interrupt the user wants to know about it."""
+        self._out_file = (path, _version(path))
+
+    def collects(self, folder: Path) -> None:
+        """Name the folder in which the command keeps every part of its work."""
+        self._parts = folder
+
+    @property
+    def kept(self) -> str:
+        """What an interrupted command leaves behind."""
+        if self._parts is not None:
+            return f"finished trials are kept in {self._parts}; the same command goes on with the rest."
+        if self._out_file is None:
+            return NOTHING
+        path, before = self._out_file
+        now = _version(path)
+        if now != before:
+            return f"{path} was written."
+        return NOTHING if now is None else f"{path} was not changed."
 
     def note(self, text: str) -> None:
         """Tell something that the user did not ask for but should know, once."""
@@ -82,6 +108,15 @@ class Report:
         else:
             self._err.print(f"halfmoon: {text}", style="red")
         return typer.Exit(code)
+
+
+def _version(path: Path) -> tuple[int, int] | None:
+    """Return what changes when a file is replaced; None if there is no such file."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_ino, status.st_mtime_ns
 
 
 def _console(stderr: bool = False) -> Console:
@@ -130,7 +165,11 @@ def reporting(quiet: bool, as_json: bool) -> Iterator[Report]:
         warnings.showwarning = lambda message, *where, **how: report.note(" ".join(str(message).split()))
         try:
             yield report
+        except KeyboardInterrupt:
+            raise Interrupted(report.kept) from None
         except Exception as error:
+            if caused_by_interrupt(error):
+                raise Interrupted(report.kept) from None
             if os.environ.get("HALFMOON_TRACEBACK"):
                 raise
             raise report.fail(error, _exit_code(error)) from None

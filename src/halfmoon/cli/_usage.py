@@ -9,6 +9,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from halfmoon.cli._interrupts import INTERRUPTED, NOTHING, Interrupted, end_interrupted
 from halfmoon.cli._report import BAD_INPUT, Report
 
 __all__ = ["Commands"]
@@ -24,7 +25,12 @@ class Commands(TyperGroup):
         """Run a command line and end the process."""
         words = sys.argv[1:] if args is None else args
         try:
-            sys.exit(super().main(args, *rest, **options | {"standalone_mode": False}))
+            code = super().main(args, *rest, **options | {"standalone_mode": False})
+            if code == INTERRUPTED:  # while arguments were parsed
+                raise Interrupted(NOTHING)
+            sys.exit(code)
+        except (Interrupted, typer.Abort) as interrupt:
+            end_interrupted(str(interrupt) or NOTHING, as_json="--json" in words)
         except UsageError as error:
             if error.format_message():  # without any argument help is shown, and this is empty
                 Report(quiet=False, as_json="--json" in words).fail(_told(error), BAD_INPUT)

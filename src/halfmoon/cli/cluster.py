@@ -43,6 +43,7 @@ def command(
             from halfmoon.tables import OUT_SUFFIXES, Recipe, check_writable, fit_table, read_table, write_columns
 
             place = Path(f"{data.resolve().stem}.clusters.csv") if out is None else out
+            report.writes(place)
             check_writable(place, OUT_SUFFIXES, inputs=(data,))
             table = read_table(data, ignore=ignore or (), categorical=categorical or ())
         recipe = Recipe(

@@ -26,6 +26,7 @@ def command(
 ) -> None:
     """Run the demonstration."""
     with reporting(quiet, as_json) as report:
+        report.writes(out)
         need_matplotlib()
         with report.working("running"):
             from halfmoon.experiments import demo

@@ -42,6 +42,7 @@ def command(
 ) -> None:
     """Fit a model and save it."""
     with reporting(quiet, as_json) as report:
+        report.writes(out)
         with report.working("reading"):
             from halfmoon import save
             from halfmoon.tables import Recipe, check_writable, fit_table, read_table

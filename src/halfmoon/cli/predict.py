@@ -39,6 +39,7 @@ def command(
 ) -> None:
     """Write the predictions for every row."""
     with reporting(quiet, as_json) as report:
+        report.writes(out)
         with report.working("reading"):
             from halfmoon.tables import OUT_SUFFIXES, check_writable, write_columns
 

@@ -56,6 +56,7 @@ def command(
 ) -> None:
     """Run experiments and write tables, figures and summary.md."""
     with reporting(quiet, as_json) as report:
+        report.collects(out)
         need_matplotlib()
         with report.working(f"reproducing {name}"):
             import joblib

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from scipy.spatial import KDTree
 from sklearn.metrics.pairwise import paired_euclidean_distances
 from sklearn.neighbors import NearestNeighbors
 
-from halfmoon._parallel import Team
 from halfmoon.graph._kernels.nearest import keep_nearest, measure_pairs, subtract_all
 from halfmoon.graph._options import SearchOptions
 from halfmoon.graph._points import column_means, fits_float32, row_blocks
+from halfmoon.runtime import ThreadExecutor, stop_flag
 
 __all__ = ["BlasSearch", "KDTreeSearch", "PairwiseSearch", "sorted_nearest", "without_self"]
 
@@ -22,7 +24,9 @@ Neighbors = tuple[NDArray[np.float64], NDArray[np.intp]]
 
 MARGIN = 4  # products round: fetch a few more candidates, then measure them exactly
 QUERY_PANEL, DATA_PANEL = 1024, 2048
-WORTH_THREADS = 5000  # queries of a KD-tree from which threads of their own pay
+TREE_BLOCK = 512  # queries of a KD-tree at once, well below a second in 12 dimensions
+PAIRS = 1e9  # numbers that scikit-learn reads at once: fractions of a second
+PYTHON_PAIRS = 1e5  # calls of a metric written in Python at once
 
 
 class KDTreeSearch:
@@ -30,38 +34,60 @@ class KDTreeSearch:
 
     def __init__(self, X: NDArray[Any], minkowski: int, options: SearchOptions) -> None:
         self.minkowski, self.options = minkowski, options
-        self.tree = KDTree(X)
+        with ThreadExecutor(1) as executor:
+            self.tree = executor.run(KDTree, X)
 
     def query(self, Y: NDArray[Any], k: int) -> Neighbors:
         """Return the k nearest rows of each row of Y."""
-        workers = self.options.threads if len(Y) > WORTH_THREADS else 1
-        distances, indices = self.tree.query(Y, k=np.arange(1, k + 1), p=self.minkowski, workers=workers)
-        return distances, indices
+        return _by_blocks(_query_tree, _TreeQuery(self.tree, self.minkowski, Y, k), TREE_BLOCK, self.options)
+
+
+@dataclass(frozen=True)
+class _TreeQuery:
+    tree: KDTree
+    minkowski: int
+    Y: NDArray[Any]
+    k: int
+
+
+def _query_tree(query: _TreeQuery, rows: slice) -> Neighbors:
+    # workers=1: threads of SciPy's own would go on after an interrupt, on arrays that are freed meanwhile.
+    distances, indices = query.tree.query(query.Y[rows], k=np.arange(1, query.k + 1), p=query.minkowski, workers=1)
+    return distances, indices
 
 
 class PairwiseSearch:
     """Scikit-learn's blocked brute force: sparse rows, and metrics other than the Euclidean."""
 
     def __init__(self, X: Any, metric: str | Callable[..., float], options: SearchOptions) -> None:
-        self.X, self.metric = X, metric
-        self.search = NearestNeighbors(algorithm="brute", metric=metric, n_jobs=options.threads).fit(X)
+        self.X, self.metric, self.options = X, metric, options
+        self.search = NearestNeighbors(algorithm="brute", metric=metric, n_jobs=1).fit(X)
 
     def query(self, Y: Any, k: int) -> Neighbors:
         """Return the k nearest rows of each row of Y; ties go to the lowest index."""
-        n_candidates = min(k + MARGIN, self.X.shape[0])
-        distances, indices = self.search.kneighbors(Y, n_neighbors=n_candidates)
-        if self.metric == "euclidean":
-            distances = self._measure(Y, indices)
-        return sorted_nearest(distances, indices, k)
+        width = self.X.nnz / self.X.shape[0] if sparse.issparse(self.X) else self.X.shape[1]
+        pairs = PYTHON_PAIRS if callable(self.metric) else PAIRS / (width + 1)
+        rows = max(1, min(QUERY_PANEL, int(pairs / self.X.shape[0])))
+        return _by_blocks(_query_pairs, _PairsQuery(self.search, self.X, self.metric, Y, k), rows, self.options)
 
-    def _measure(self, Y: Any, indices: NDArray[np.intp]) -> NDArray[np.float64]:
-        """Return |y_i - x_j| by subtraction."""
-        distances = np.empty(indices.shape)
-        for rows in row_blocks(indices):
-            of_rows = np.repeat(np.arange(rows.start, rows.stop), indices.shape[1])
-            pairs = paired_euclidean_distances(Y[of_rows], self.X[indices[rows].ravel()])
-            distances[rows] = pairs.reshape(-1, indices.shape[1])
-        return distances
+
+@dataclass(frozen=True)
+class _PairsQuery:
+    search: NearestNeighbors
+    X: Any
+    metric: str | Callable[..., float]
+    Y: Any
+    k: int
+
+
+def _query_pairs(query: _PairsQuery, rows: slice) -> Neighbors:
+    Y = query.Y[rows]
+    n_candidates = min(query.k + MARGIN, query.X.shape[0])
+    distances, indices = query.search.kneighbors(Y, n_neighbors=n_candidates)
+    if query.metric == "euclidean":  # by subtraction, free of cancellation
+        of_rows = np.repeat(np.arange(Y.shape[0]), n_candidates)
+        distances = paired_euclidean_distances(Y[of_rows], query.X[indices.ravel()]).reshape(indices.shape)
+    return sorted_nearest(distances, indices, query.k)
 
 
 class BlasSearch:
@@ -79,60 +105,80 @@ class BlasSearch:
 
     def query(self, Y: NDArray[Any], k: int) -> Neighbors:
         """Return the k nearest rows of each row of Y; ties go to the lowest index."""
-        distances, indices = np.empty((Y.shape[0], k)), np.empty((Y.shape[0], k), dtype=np.intp)
         kinds = (np.float32, np.float64) if fits_float32(self.X) and fits_float32(Y) else (np.float64,)
         norms = [self._norms(kind) for kind in kinds]
-
-        def work(rows: slice) -> int:
-            at = np.arange(rows.start, rows.stop)
-            for own in norms:
-                if at.size:
-                    distances[at], indices[at], certain = self._search(Y[at].astype(np.float64), k, own)
-                    at = at[~certain]
-            distances[at], indices[at] = self._subtract(Y[at].astype(np.float64), k)
-            return rows.stop
-
-        panels = [slice(i, min(i + QUERY_PANEL, Y.shape[0])) for i in range(0, Y.shape[0], QUERY_PANEL)]
-        with Team(self.options.threads) as team:
-            for done in team.map(work, panels):
-                self.options.tell(done, Y.shape[0], "exact search")
-        return distances, indices
-
-    def _search(
-        self, Y: NDArray[np.float64], k: int, norms: NDArray[Any]
-    ) -> tuple[NDArray[np.float64], NDArray[np.intp], NDArray[np.bool_]]:
-        """Return the neighbours and which rows are proven to have the right ones, in the precision of `norms`."""
-        n, d = self.X.shape
-        c = min(k + MARGIN, n)
-        queries = (Y - self.center).astype(norms.dtype)
-        values = np.full((len(Y), c), np.inf, dtype=norms.dtype)
-        candidates = np.zeros((len(Y), c), dtype=np.int64)
-        for start in range(0, n, DATA_PANEL):
-            panel = self._centered(slice(start, start + DATA_PANEL), norms.dtype)
-            keep_nearest(queries @ panel.T, norms[start : start + DATA_PANEL], start, values, candidates)
-        measured = np.empty((len(Y), c))
-        measure_pairs(Y, self.X, candidates, measured)
-        distances, indices = sorted_nearest(measured, candidates, k)
-        # |fl(|x|^2 - 2 x'y) - exact| <= (d + 4) eps (|x| + |y|)^2, centring included.
-        lengths = np.linalg.norm(queries.astype(np.float64), axis=1)
-        rounding = (d + 4) * np.finfo(norms.dtype).eps * (float(np.sqrt(norms.max())) + lengths) ** 2
-        reach = distances[:, -1] ** 2 - lengths**2
-        certain = (values[:, -1].astype(np.float64) - rounding > reach + rounding) | (c == n)
-        return distances, indices, certain
-
-    def _subtract(self, Y: NDArray[np.float64], k: int) -> Neighbors:
-        """Return the neighbours by differences of all pairs: slow, and right for every scale of the data."""
-        distances, columns = np.full((len(Y), k), np.inf), np.zeros((len(Y), k), dtype=np.int64)
-        subtract_all(Y, self.X, distances, columns)
-        return sorted_nearest(distances, columns, k)
-
-    def _centered(self, rows: slice, dtype: Any) -> NDArray[Any]:
-        return (self.X[rows] - self.center).astype(dtype, copy=False)
+        return _by_blocks(_query_products, _ProductsQuery(self.X, self.center, norms, Y, k), QUERY_PANEL, self.options)
 
     def _norms(self, dtype: Any) -> NDArray[Any]:
-        return np.concatenate(
-            [np.square(self._centered(rows, dtype)).sum(axis=1, dtype=np.float64) for rows in row_blocks(self.X)]
-        ).astype(dtype)
+        blocks = (((self.X[rows] - self.center).astype(dtype, copy=False)) for rows in row_blocks(self.X))
+        return np.concatenate([np.square(block).sum(axis=1, dtype=np.float64) for block in blocks]).astype(dtype)
+
+
+@dataclass(frozen=True)
+class _ProductsQuery:
+    X: NDArray[Any]
+    center: NDArray[np.float64]
+    norms: list[NDArray[Any]]  # |x - center|^2 in each precision, lowest first
+    Y: NDArray[Any]
+    k: int
+
+
+def _query_products(query: _ProductsQuery, rows: slice) -> Neighbors:
+    Y = query.Y[rows].astype(np.float64)
+    distances, indices = np.empty((len(Y), query.k)), np.empty((len(Y), query.k), dtype=np.intp)
+    at = np.arange(len(Y))
+    for norms in query.norms:
+        if at.size:
+            distances[at], indices[at], certain = _certified(query, Y[at], norms)
+            at = at[~certain]
+    if at.size:
+        distances[at], indices[at] = _subtract(query, Y[at])
+    return distances, indices
+
+
+def _certified(
+    query: _ProductsQuery, Y: NDArray[np.float64], norms: NDArray[Any]
+) -> tuple[NDArray[np.float64], NDArray[np.intp], NDArray[np.bool_]]:
+    """Return the neighbours and which rows are proven to have the right ones, in the precision of `norms`."""
+    n, d = query.X.shape
+    c = min(query.k + MARGIN, n)
+    queries = (Y - query.center).astype(norms.dtype)
+    values = np.full((len(Y), c), np.inf, dtype=norms.dtype)
+    candidates = np.zeros((len(Y), c), dtype=np.int64)
+    stop = stop_flag()
+    for start in range(0, n, DATA_PANEL):
+        if stop[0]:
+            break
+        panel = (query.X[start : start + DATA_PANEL] - query.center).astype(norms.dtype, copy=False)
+        keep_nearest(queries @ panel.T, norms[start : start + DATA_PANEL], start, values, candidates)
+    measured = np.empty((len(Y), c))
+    measure_pairs(Y, query.X, candidates, measured)
+    distances, indices = sorted_nearest(measured, candidates, query.k)
+    # |fl(|x|^2 - 2 x'y) - exact| <= (d + 4) eps (|x| + |y|)^2, centring included.
+    lengths = np.linalg.norm(queries.astype(np.float64), axis=1)
+    rounding = (d + 4) * np.finfo(norms.dtype).eps * (float(np.sqrt(norms.max())) + lengths) ** 2
+    reach = distances[:, -1] ** 2 - lengths**2
+    certain = (values[:, -1].astype(np.float64) - rounding > reach + rounding) | (c == n)
+    return distances, indices, certain
+
+
+def _subtract(query: _ProductsQuery, Y: NDArray[np.float64]) -> Neighbors:
+    """Return the neighbours by differences of all pairs: slow, and right for every scale of the data."""
+    distances, columns = np.full((len(Y), query.k), np.inf), np.zeros((len(Y), query.k), dtype=np.int64)
+    subtract_all(Y, query.X, stop_flag(), distances, columns)
+    return sorted_nearest(distances, columns, query.k)
+
+
+def _by_blocks(task: Callable[[Any, slice], Neighbors], query: Any, size: int, options: SearchOptions) -> Neighbors:
+    """Ask a query for `size` rows of Y at a time and put the answers together."""
+    n = query.Y.shape[0]
+    distances, indices = np.empty((n, query.k)), np.empty((n, query.k), dtype=np.intp)
+    blocks = [slice(start, min(start + size, n)) for start in range(0, n, size)]
+    with ThreadExecutor(options.threads) as executor:
+        for rows, found in zip(blocks, executor.map(task, query, blocks), strict=True):
+            distances[rows], indices[rows] = found
+            options.tell(rows.stop, n, "exact search")
+    return distances, indices
 
 
 def sorted_nearest(distances: NDArray[np.float64], indices: NDArray[Any], k: int) -> Neighbors:

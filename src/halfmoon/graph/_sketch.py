@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import linalg, sparse
 from sklearn.utils.extmath import randomized_svd
 
-from halfmoon._parallel import Team
+from halfmoon.runtime import Executor
 
 __all__ = ["Sketch"]
 
@@ -27,7 +27,7 @@ BLOCK = 2048  # rows converted at once
 class Sketch:
     """A map from rows of X to float32 points whose distances never exceed those of X."""
 
-    def __init__(self, X: Any, rng: np.random.Generator) -> None:
+    def __init__(self, X: Any, rng: np.random.Generator, executor: Executor) -> None:
         n, d = X.shape
         rows = X[np.sort(rng.choice(n, min(n, SKETCH_ROWS), replace=False))]
         dense = not sparse.issparse(X)
@@ -35,7 +35,8 @@ class Sketch:
         self.components: NDArray[np.float32] | None = None  # None: the sketch is X, centred
         if dense and d <= FULL_SKETCH:
             return
-        components, captured = self._principal_components(rows, rng)
+        seed = None if dense and d <= GRAM_FEATURES else int(rng.integers(1 << 31))
+        components, captured = executor.run(_principal_components, (_centered(rows, self.center), seed))
         keeps_all = dense and d <= 2 * MAX_SKETCH and (captured < CAPTURED or 2 * components.shape[1] > d)
         self.components = None if keeps_all else components
 
@@ -44,37 +45,43 @@ class Sketch:
         """Whether distances of sketches equal those of X."""
         return self.components is None
 
-    def _principal_components(self, rows: Any, rng: np.random.Generator) -> tuple[NDArray[np.float32], float]:
-        """Return orthonormal columns and the share of the variance that they capture."""
-        d = rows.shape[1]
-        rows = self._centered(rows)
-        total = float(rows.multiply(rows).sum()) if sparse.issparse(rows) else float(np.vdot(rows, rows))
-        size = min(MAX_SKETCH, d, rows.shape[0])
-        if self.center is not None and d <= GRAM_FEATURES:
-            values, vectors = linalg.eigh((rows.T @ rows).astype(np.float64), subset_by_index=[d - size, d - 1])
-            values, vectors = values[::-1], vectors[:, ::-1]
-        else:
-            seed = int(rng.integers(1 << 31))
-            _, singular, vectors = randomized_svd(rows, size, n_iter=2, random_state=seed)
-            values, vectors = singular**2, vectors.T
-        captured = np.cumsum(values) / max(total, np.finfo(float).tiny)
-        width = int(np.searchsorted(captured, CAPTURED)) + 1
-        width = min(-(-width // 16) * 16, vectors.shape[1])  # whole registers
-        return np.ascontiguousarray(vectors[:, :width], dtype=np.float32), float(captured[width - 1])
-
-    def _centered(self, rows: Any) -> Any:
-        return rows.astype(np.float32) if self.center is None else (rows - self.center).astype(np.float32)
-
-    def points(self, X: Any, team: Team) -> NDArray[np.float32]:
+    def points(self, X: Any, executor: Executor) -> NDArray[np.float32]:
         """Return the sketches of the rows of X, converted block by block."""
         n, d = X.shape
         points = np.empty((n, d if self.components is None else self.components.shape[1]), dtype=np.float32)
-
-        def work(start: int) -> None:
-            rows = slice(start, min(start + BLOCK, n))
-            block = self._centered(X[rows])
-            points[rows] = block if self.components is None else block @ self.components
-
-        for _ in team.map(work, range(0, n, BLOCK)):
-            pass
+        blocks = [slice(start, min(start + BLOCK, n)) for start in range(0, n, BLOCK)]
+        prepared = (X, self.center, self.components)
+        for rows, block in zip(blocks, executor.map(_sketch_rows, prepared, blocks), strict=True):
+            points[rows] = block
         return points
+
+
+def _principal_components(prepared: tuple[Any, int | None]) -> tuple[NDArray[np.float32], float]:
+    """Return orthonormal columns and the share of the variance of the rows that they capture.
+
+    They come from the d x d Gram matrix, or, given a seed, from a randomised singular value decomposition.
+    """
+    rows, seed = prepared
+    d = rows.shape[1]
+    total = float(rows.multiply(rows).sum()) if sparse.issparse(rows) else float(np.vdot(rows, rows))
+    size = min(MAX_SKETCH, d, rows.shape[0])
+    if seed is None:
+        values, vectors = linalg.eigh((rows.T @ rows).astype(np.float64), subset_by_index=[d - size, d - 1])
+        values, vectors = values[::-1], vectors[:, ::-1]
+    else:
+        _, singular, vectors = randomized_svd(rows, size, n_iter=2, random_state=seed)
+        values, vectors = singular**2, vectors.T
+    captured = np.cumsum(values) / max(total, np.finfo(float).tiny)
+    width = int(np.searchsorted(captured, CAPTURED)) + 1
+    width = min(-(-width // 16) * 16, vectors.shape[1])  # whole registers
+    return np.ascontiguousarray(vectors[:, :width], dtype=np.float32), float(captured[width - 1])
+
+
+def _sketch_rows(prepared: tuple[Any, NDArray[np.float64] | None, NDArray[np.float32] | None], rows: slice) -> Any:
+    X, center, components = prepared
+    block = _centered(X[rows], center)
+    return block if components is None else block @ components
+
+
+def _centered(rows: Any, center: NDArray[np.float64] | None) -> Any:
+    return rows.astype(np.float32) if center is None else (rows - center).astype(np.float32)

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import queue
 import threading
+import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
@@ -26,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halfmoon._validation import check_integer
-from halfmoon.runtime._blas import limit_blas, release_blas
+from halfmoon.runtime._blas import forget_holder, limit_blas, limit_openmp_here, release_blas
 
 __all__ = ["Executor", "Stopped", "ThreadExecutor", "stop_flag", "thread_count"]
 
@@ -84,7 +85,7 @@ class Executor(ABC):
 
 
 class ThreadExecutor(Executor):
-    """Runs tasks on threads that live for a ``with`` block. Meanwhile BLAS runs on one thread per worker.
+    """Runs tasks on threads that live for a ``with`` block. Meanwhile BLAS and OpenMP run on one thread per worker.
 
     Parameters
     ----------
@@ -109,8 +110,11 @@ class ThreadExecutor(Executor):
         self._busy: set[threading.Thread] = set()  # workers that have begun and not ended
         self._ended: queue.SimpleQueue[None] = queue.SimpleQueue()
         self._batches: set[_Batch] = set()
+        self._holder = object()
+        # Python may raise an interrupt on the very way into __exit__. Then what was left open is closed here.
+        weakref.finalize(self, _abandon, self._jobs, self._holder).atexit = False
         try:
-            limit_blas(self)
+            limit_blas(self._holder)
             self._open = True
         except BaseException:
             _insist(self._close)
@@ -162,27 +166,12 @@ class ThreadExecutor(Executor):
             raise RuntimeError("A ThreadExecutor runs tasks inside its with block only; this block has ended.")
         if len(self._workers) < self.threads:
             # Not a daemon: Python waits for it before it frees what the thread may be reading.
-            worker = threading.Thread(target=self._work, name="halfmoon", daemon=False)
+            worker = threading.Thread(
+                target=_work, args=(self._jobs, self._busy, self._ended), name="halfmoon", daemon=False
+            )
             self._workers.append(worker)
             worker.start()
         self._jobs.put(job)
-
-    def _work(self) -> None:
-        """Run jobs until the block ends."""
-        worker = threading.current_thread()
-        self._busy.add(worker)
-        try:
-            while threading.main_thread().is_alive():  # else nobody is left to end the block
-                with suppress(queue.Empty):
-                    job = self._jobs.get(timeout=IDLE)
-                    if job is None:
-                        self._jobs.put(None)  # for the other workers
-                        return
-                    job.run()
-                    del job  # and with it the arrays that it was given
-        finally:
-            self._busy.discard(worker)
-            self._ended.put(None)
 
     def _close(self) -> None:
         """Stop all tasks and wait for all threads; may be repeated after an interrupt."""
@@ -196,7 +185,35 @@ class ThreadExecutor(Executor):
         for worker in self._workers:
             with suppress(RuntimeError):  # interrupted before it was started
                 worker.join()
-        release_blas(self)
+        release_blas(self._holder)
+
+
+def _work(jobs: queue.SimpleQueue[_Job | None], busy: set[threading.Thread], ended: queue.SimpleQueue[None]) -> None:
+    """Run jobs until the block ends, in a worker."""
+    worker = threading.current_thread()
+    busy.add(worker)
+    limit_openmp_here()
+    try:
+        while threading.main_thread().is_alive():  # else nobody is left to end the block
+            with suppress(queue.Empty):
+                job = jobs.get(timeout=IDLE)
+                if job is None:
+                    jobs.put(None)  # for the other workers
+                    return
+                job.run()
+                del job  # and with it the arrays that it was given
+    finally:
+        busy.discard(worker)
+        ended.put(None)
+
+
+def _abandon(jobs: queue.SimpleQueue[_Job | None], holder: object) -> None:
+    """Let idle workers end when nobody has a reference to the executor any more.
+
+    This may run between any two instructions of any thread, so it neither waits nor takes locks.
+    """
+    jobs.put(None)
+    forget_holder(holder)
 
 
 class _Batch:

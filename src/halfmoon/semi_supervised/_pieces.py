@@ -25,8 +25,8 @@ from scipy import linalg, sparse
 
 from halfmoon._base_kernels import BaseKernel
 from halfmoon._extensions import GraphExtension, KernelExtension
-from halfmoon._parallel import Team, thread_count
 from halfmoon.kernels import DataDependentKernel
+from halfmoon.runtime import ThreadExecutor, thread_count
 
 __all__ = ["Decision", "LabeledKernels"]
 
@@ -242,10 +242,9 @@ class Decision:
     def _expansion(self, A: Any) -> Matrix:
         """Return the base-kernel expansion, a block of rows to a thread."""
         step = max(1, BLOCK // max(len(self.coef), 1))
-        with Team(thread_count(self.n_jobs)) as team:
-            starts = range(0, A.shape[0], step)
-            blocks = team.map(lambda i: self.base(A[i : i + step], self.centers) @ self.coef, starts)
-            return np.concatenate(list(blocks))
+        blocks = (A[start : start + step] for start in range(0, A.shape[0], step))
+        with ThreadExecutor(thread_count(self.n_jobs)) as executor:
+            return np.concatenate(list(executor.map(_expand, (self.base, self.centers, self.coef), blocks)))
 
     def on_training_points(self, X: Any) -> Matrix:
         """Return f at the training points X, without a neighbour query where the graph knows them all."""
@@ -253,6 +252,11 @@ class Decision:
             return self(X)
         of_graph = _ratio(np.hstack([self.values, self.graph.sizes_everywhere]), self.graph)[self.graph.copies.group]
         return replace(self, graph=None, values=None)(X) + of_graph
+
+
+def _expand(prepared: tuple[BaseKernel, Any, Matrix], rows: Any) -> Matrix:
+    base, centers, coef = prepared
+    return base(rows, centers) @ coef
 
 
 def _ratio(values: Matrix, graph: GraphExtension) -> Matrix:

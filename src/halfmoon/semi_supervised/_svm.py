@@ -20,6 +20,7 @@ Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]
 TOLERANCE = 1e-9  # labelled rows are few: an accurate optimum costs little and does not hang on their order
 STEPS_PER_EXAMPLE = 100_000
+WORK_AT_ONCE = 50_000_000  # steps times examples in one call of the kernel, which Ctrl-C has to wait for
 
 
 def support_vector_machine(
@@ -47,7 +48,12 @@ def support_vector_machine(
     rounding = np.finfo(float).eps * float(np.diagonal(K).max(initial=0.0)) * float(bounds.sum())
     tolerance = max(tolerance, rounding)
     alpha = np.zeros(len(signs))
-    intercept, violation = smo(K, signs, bounds, tolerance, STEPS_PER_EXAMPLE * len(signs), alpha)
+    at_once, left = WORK_AT_ONCE // len(signs) + len(signs), STEPS_PER_EXAMPLE * len(signs)
+    while True:
+        intercept, violation = smo(K, signs, bounds, tolerance, min(left, at_once), alpha)  # goes on from alpha
+        left -= min(left, at_once)
+        if left == 0 or not violation > tolerance:
+            break
     if violation > tolerance:
         warnings.warn(
             f"A support vector machine on {len(signs)} examples was stopped with a violation of {violation:.1e} of its "

@@ -1,6 +1,7 @@
 """Trees of balanced cells, and the comparison of each cell with the cells near it.
 
-Each kernel works on a range of cells that nobody else writes: the result does not depend on the threads.
+Each kernel works on a range of cells and writes arrays for this range alone: the result does not depend on the threads.
+When stop[0] is set, kernels return early; what they have written is then of no use.
 """
 
 from __future__ import annotations
@@ -30,15 +31,15 @@ def scramble(
 @fast_njit
 def project_members(
     points,  # IN   (n, s)
-    members,  # IN   (n,)
+    members,  # IN   (m,)
     lo,  # IN   project members[lo:hi]
     hi,  # IN
     seed,  # IN   uint64
-    keys,  # OUT  (n,)  keys[lo:hi]
+    keys,  # OUT  (m,)  keys[lo:hi]
 ):
     """Project members on the line through two of them, drawn by the seed."""
     count = np.uint64(hi - lo)
-    draw = scramble(seed + np.uint64(0x9E3779B97F4A7C15) * np.uint64(lo) + np.uint64(hi))
+    draw = scramble(seed)
     a = members[lo + np.int64(draw % count)]
     b = members[lo + np.int64(scramble(draw + np.uint64(1)) % count)]
     direction = points[a] - points[b]
@@ -52,8 +53,8 @@ def project_members(
 
 @njit
 def select_half(
-    keys,  # IN/OUT  (n,)
-    members,  # IN/OUT  (n,)  moved along with the keys
+    keys,  # IN/OUT  (m,)
+    members,  # IN/OUT  (m,)  moved along with the keys
     lo,  # IN
     hi,  # IN
     mid,  # IN
@@ -89,24 +90,29 @@ def select_half(
 @njit
 def split_cells(
     points,  # IN   (n, s)
-    bounds,  # IN   (cells+1,)  cell a: members[bounds[a]:bounds[a+1]]
+    bounds,  # IN   (cells+1,)  cell a holds the positions bounds[a] .. bounds[a+1]-1
     first,  # IN   split the cells first .. last-1, a power of two of them
     last,  # IN
     depth,  # IN   number of levels to split
     seed,  # IN   uint64
-    members,  # IN/OUT  (n,)
-    keys,  # WORK  (n,)
+    stop,  # IN   (1,)
+    members,  # IN/OUT  (m,)  at the positions from bounds[first] on
 ):
     """Halve the members of a range of cells, again and again, at the median along a random line."""
+    keys = np.empty(members.size, np.float32)
+    start = bounds[first]
     width = last - first
     for _ in range(depth):
         if width == 1:
             return
         for cell in range(first, last, width):
+            if stop[0]:
+                return
             lo = bounds[cell]
             hi = bounds[cell + width]
-            project_members(points, members, lo, hi, seed, keys)
-            select_half(keys, members, lo, hi, bounds[cell + width // 2])
+            of_cell = seed + np.uint64(0x9E3779B97F4A7C15) * np.uint64(lo) + np.uint64(hi)
+            project_members(points, members, lo - start, hi - start, of_cell, keys)
+            select_half(keys, members, lo - start, hi - start, bounds[cell + width // 2] - start)
         width //= 2
 
 
@@ -117,17 +123,18 @@ def cell_means(
     bounds,  # IN   (cells+1,)
     lo,  # IN   cells lo .. hi-1
     hi,  # IN
-    means,  # OUT  (cells, s)
+    means,  # OUT  (hi-lo, s)
 ):
     """Average the members of each cell."""
     for cell in range(lo, hi):
-        means[cell] = 0.0
+        mean = means[cell - lo]
+        mean[:] = 0.0
         for p in range(bounds[cell], bounds[cell + 1]):
             row = points[members[p]]
             for t in range(row.size):
-                means[cell, t] += row[t]
-        for t in range(means.shape[1]):
-            means[cell, t] /= bounds[cell + 1] - bounds[cell]
+                mean[t] += row[t]
+        for t in range(mean.size):
+            mean[t] /= bounds[cell + 1] - bounds[cell]
 
 
 @fast_njit
@@ -212,8 +219,9 @@ def search_cells(
     near,  # IN   (cells, p)  cells to search for the members of a cell
     lo,  # IN   cells lo .. hi-1
     hi,  # IN
-    squares,  # IN/OUT  (n, c)
-    entries,  # IN/OUT  (n, c)
+    stop,  # IN   (1,)
+    squares,  # IN/OUT  (m, c)  lists of the members of these cells, in the order of `members`
+    entries,  # IN/OUT  (m, c)
 ):
     """Merge into the lists of the members of each cell all points of its near cells, by blocks of inner products."""
     s = points.shape[1]
@@ -229,7 +237,10 @@ def search_cells(
     norms = np.empty(room, np.float32)
     space = np.empty(largest * room, np.float32)
     for cell in range(lo, hi):
+        if stop[0]:
+            return
         m = bounds[cell + 1] - bounds[cell]
+        first = bounds[cell] - bounds[lo]
         for i in range(m):
             own_names[i] = members[bounds[cell] + i]
             for t in range(s):
@@ -241,9 +252,10 @@ def search_cells(
             products = space[: m * count].reshape(m, count)
             np.dot(own[:m], block[:count].T, products)
             for i in range(m):
-                me = own_names[i]
                 distances_from_products(norms, products[i])
-                merge_row(products[i], names[:count], own_norms[i], me, squares[me], entries[me])
+                merge_row(
+                    products[i], names[:count], own_norms[i], own_names[i], squares[first + i], entries[first + i]
+                )
 
 
 @fast_njit
@@ -265,11 +277,14 @@ def probe_cells(
     points,  # IN   (n, s)  float32, in the order of the cells
     bounds,  # IN   (cells+1,)
     near,  # IN   (b, p)  cells to search for a query
+    stop,  # IN   (1,)
     found,  # OUT  (b, c)  the nearest points in these cells, nearest first; 0 where there are fewer
 ):
     """Find the nearest points to each query among those of some cells."""
     squares = np.empty(found.shape[1], np.float32)
     for i in range(queries.shape[0]):
+        if stop[0]:
+            return
         squares[:] = np.inf
         found[i] = 0
         for cell in near[i]:

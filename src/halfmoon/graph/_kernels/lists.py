@@ -85,15 +85,17 @@ def reverse_lists(
     entries,  # IN   (n, c)
     lo,  # IN   points lo .. hi-1
     hi,  # IN
-    reverse,  # OUT  (n, r)  entries 2 i + fresh of the points i that name a point, nearest first
-    counts,  # OUT  (n,)
+    stop,  # IN   (1,)    not 0: return early
+    reverse,  # OUT  (hi-lo, r)  entries 2 i + fresh of the points i that name a point, nearest first
+    counts,  # OUT  (hi-lo,)
 ):
-    """List, for each point, up to r of the points that name it."""
-    for j in range(lo, hi):
-        counts[j] = 0
+    """List, for each of some points, up to r of the points that name it."""
+    counts[:] = 0
     for u in range(entries.shape[1]):
+        if stop[0]:
+            return
         for i in range(entries.shape[0]):
-            j = entries[i, u] >> 1
-            if lo <= j < hi and counts[j] < reverse.shape[1]:
+            j = (entries[i, u] >> 1) - lo
+            if 0 <= j < hi - lo and counts[j] < reverse.shape[1]:
                 reverse[j, counts[j]] = 2 * i + (entries[i, u] & 1)
                 counts[j] += 1

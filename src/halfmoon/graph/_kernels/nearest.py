@@ -59,6 +59,7 @@ def measure_pairs(
 def subtract_all(
     Y,  # IN     (b, d)  float64
     X,  # IN     (n, d)
+    stop,  # IN     (1,)    not 0: return early
     distances,  # INOUT  (b, k)  smallest so far, ascending
     columns,  # INOUT  (b, k)
 ):
@@ -66,6 +67,8 @@ def subtract_all(
     k = distances.shape[1]
     for i in range(Y.shape[0]):
         for j in range(X.shape[0]):
+            if stop[0]:
+                return
             value = distance(Y[i], X[j])
             if value < distances[i, k - 1]:
                 insert(distances[i], columns[i], value, j)

@@ -1,6 +1,7 @@
 """Neighbours of neighbours, the ranking of candidates by exact distances, and the audit of a sample.
 
-Each kernel works on a range of rows that nobody else writes: the result does not depend on the threads.
+Each kernel works on a range of rows and writes arrays for this range alone: the result does not depend on the threads.
+When stop[0] is set, kernels return early; what they have written is then of no use.
 """
 
 from __future__ import annotations
@@ -58,8 +59,9 @@ def refine_sketch(
     counts,  # IN   (n,)
     lo,  # IN   rows lo .. hi-1
     hi,  # IN
-    squares,  # OUT  (n, c)
-    entries,  # OUT  (n, c)
+    stop,  # IN   (1,)
+    squares,  # OUT  (hi-lo, c)
+    entries,  # OUT  (hi-lo, c)
 ):
     """Try the neighbours of the neighbours by distances in the sketch: old lists in, new lists out."""
     c = old.shape[1]
@@ -68,14 +70,18 @@ def refine_sketch(
     candidates = np.empty(capacity, np.int32)
     tried = np.empty(capacity, np.float32)
     for i in range(lo, hi):
-        squares[i] = old_squares[i]
-        copy_as_tried(old[i], entries[i])
+        if stop[0]:
+            return
+        own_squares = squares[i - lo]
+        own_entries = entries[i - lo]
+        own_squares[:] = old_squares[i]
+        copy_as_tried(old[i], own_entries)
         count = collect_candidates(i, old, reverse, counts, seen, candidates)
         for p in range(count):
             tried[p] = sketch_distance(points, i, candidates[p])
         for p in range(count):
-            if tried[p] < squares[i, c - 1]:
-                insert(squares[i], entries[i], tried[p], 2 * candidates[p] + 1)
+            if tried[p] < own_squares[c - 1]:
+                insert(own_squares, own_entries, tried[p], 2 * candidates[p] + 1)
 
 
 @njit
@@ -90,8 +96,9 @@ def refine_exact(
     k,  # IN   improve the first k
     lo,  # IN   rows lo .. hi-1
     hi,  # IN
-    squares,  # OUT  (n, c)
-    entries,  # OUT  (n, c)
+    stop,  # IN   (1,)
+    squares,  # OUT  (hi-lo, c)
+    entries,  # OUT  (hi-lo, c)
 ):
     """Try the neighbours of the neighbours by exact distances, less those that the sketch proves too far."""
     c = old.shape[1]
@@ -100,16 +107,20 @@ def refine_exact(
     candidates = np.empty(capacity, np.int32)
     bound = np.empty(capacity, np.float32)
     for i in range(lo, hi):
-        squares[i] = old_squares[i]
-        copy_as_tried(old[i], entries[i])
+        if stop[0]:
+            return
+        own_squares = squares[i - lo]
+        own_entries = entries[i - lo]
+        own_squares[:] = old_squares[i]
+        copy_as_tried(old[i], own_entries)
         count = collect_candidates(i, old, reverse, counts, seen, candidates)
         for p in range(count):
             bound[p] = sketch_distance(points, i, candidates[p])
         for p in range(count):
-            if bound[p] < squares[i, k - 1]:
+            if bound[p] < own_squares[k - 1]:
                 square = exact_distance(X, row[i], row[candidates[p]])
-                if square < squares[i, k - 1]:
-                    insert(squares[i], entries[i], square, 2 * candidates[p] + 1)
+                if square < own_squares[k - 1]:
+                    insert(own_squares, own_entries, square, 2 * candidates[p] + 1)
 
 
 @njit
@@ -119,18 +130,23 @@ def rank_candidates(
     candidates,  # IN   (n, c)  entries
     lo,  # IN   rows lo .. hi-1
     hi,  # IN
-    squares,  # IN/OUT  (n, w)  exact squared distances
-    entries,  # IN/OUT  (n, w)
+    stop,  # IN   (1,)
+    squares,  # IN/OUT  (hi-lo, w)  exact squared distances
+    entries,  # IN/OUT  (hi-lo, w)
 ):
     """Merge candidates into lists by their exact distances."""
     last = squares.shape[1] - 1
     for i in range(lo, hi):
+        if stop[0]:
+            return
+        own_squares = squares[i - lo]
+        own_entries = entries[i - lo]
         for u in range(candidates.shape[1]):
-            if candidates[i, u] < 0 or holds(entries[i], candidates[i, u] >> 1):
+            if candidates[i, u] < 0 or holds(own_entries, candidates[i, u] >> 1):
                 continue
             square = exact_distance(X, row[i], row[candidates[i, u] >> 1])
-            if square < squares[i, last]:
-                insert(squares[i], entries[i], square, candidates[i, u] | 1)
+            if square < own_squares[last]:
+                insert(own_squares, own_entries, square, candidates[i, u] | 1)
 
 
 @njit
@@ -141,15 +157,14 @@ def audit_rows(
     rounding,  # IN   how much longer than in X a distance of points may be
     sample,  # IN   (q,)    points to audit
     candidates,  # IN   (n, c)  entries, to start from
-    lo,  # IN   samples lo .. hi-1
-    hi,  # IN
+    stop,  # IN   (1,)
     squares,  # OUT  (q, k)
     entries,  # OUT  (q, k)
 ):
     """Find the true neighbours of a sample: all points, except those that the sketch proves too far."""
     last = squares.shape[1] - 1
-    limits = np.empty(hi - lo, np.float32)
-    for q in range(lo, hi):
+    limits = np.empty(sample.size, np.float32)
+    for q in range(sample.size):
         i = sample[q]
         squares[q] = np.inf
         entries[q] = -1
@@ -158,15 +173,17 @@ def audit_rows(
                 square = exact_distance(X, row[i], row[candidates[i, u] >> 1])
                 if square < squares[q, last]:
                     insert(squares[q], entries[q], square, candidates[i, u])
-        limits[q - lo] = (np.sqrt(squares[q, last]) + rounding) ** 2
+        limits[q] = (np.sqrt(squares[q, last]) + rounding) ** 2
     for first in range(0, points.shape[0], TILE):  # a tile of points stays in cache for all samples
-        for q in range(lo, hi):
+        if stop[0]:
+            return
+        for q in range(sample.size):
             for j in range(first, min(first + TILE, points.shape[0])):
-                if sketch_distance(points, sample[q], j) > limits[q - lo]:
+                if sketch_distance(points, sample[q], j) > limits[q]:
                     continue
                 if j == sample[q] or holds(entries[q], j):
                     continue
                 square = exact_distance(X, row[sample[q]], row[j])
                 if square < squares[q, last]:
                     insert(squares[q], entries[q], square, 2 * j)
-                    limits[q - lo] = (np.sqrt(squares[q, last]) + rounding) ** 2
+                    limits[q] = (np.sqrt(squares[q, last]) + rounding) ** 2
