@@ -56,6 +56,8 @@ def choose_kernel(
         mixes = [{name: weight for name, weight in mix.items() if weight > 0.0} for mix in mixes]
     else:
         mixes = [{extension: 1.0}]
+    if classes is None:
+        Y = Y / (np.abs(Y).max() or 1.0)  # the unit of targets does not matter, and their squares must not overflow
     best, chosen = np.inf, None
     for mix in mixes:
         path = RidgePath(pieces.mixed(mix), Y, weights)
