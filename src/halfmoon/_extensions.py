@@ -14,7 +14,7 @@ Where Q_hat is singular its null space is known and the inverse is taken on the 
 
 from __future__ import annotations
 
-import copy
+import copyreg
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any, Protocol
@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from halfmoon._base_kernels import BaseKernel
+from halfmoon._caches import without_caches
 from halfmoon.graph import NeighborSearch, SearchOptions, find_copies
 from halfmoon.graph._copies import Copies
 from halfmoon.interpolation import interpolate, interpolation_rows
@@ -59,6 +60,10 @@ class KernelExtension:
     def root(self) -> Matrix:
         """F with F F' = (A + eta K_hat)^-1."""
         return self._restriction.inverse_root(self.eta * self._K_hat)[0]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what can be computed again."""
+        return without_caches(self)
 
     def gram(self, A: Any, B: Any) -> Matrix:
         """Return eq. 6 for the rows of A and B."""
@@ -115,11 +120,25 @@ class GraphExtension:
 
     def bent(self, K_hat: Matrix, restriction: Restriction, eta: float, Q: Regularizer) -> GraphExtension:
         """Return the extension of another kernel on the same points; their copies and their search are shared."""
-        twin = copy.copy(self)
-        for name in ("K_SS", "features", "sizes_everywhere"):
-            vars(twin).pop(name, None)
-        twin.K_hat, twin.restriction, twin.eta, twin.Q = K_hat, restriction, eta, Q
+        twin = GraphExtension(
+            K_hat,
+            restriction,
+            eta,
+            Q=Q,
+            X=self.X,
+            metric=self.metric,
+            n_neighbors=self._n_neighbors,
+            options=self.options,
+        )
+        vars(twin).update({name: vars(self)[name] for name in ("copies", "search") if name in vars(self)})
         return twin
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle without what can be computed again, but for what a fitted decision function divides by.
+
+        Not `__getstate__`, which model files ask: they keep more, to give back the same bits on other machines.
+        """
+        return copyreg.__newobj__, (type(self),), without_caches(self, kept=("sizes_everywhere",))  # type: ignore[attr-defined]
 
     @cached_property
     def K_SS(self) -> Matrix:

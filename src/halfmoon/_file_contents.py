@@ -213,8 +213,8 @@ class _Packer(_Copier):
     def _copy_object(self, value: Any, bare: bool) -> Any:
         if isinstance(value, LapEstimator) and hasattr(value, "decision_") and value.decision_.graph is not None:
             _ = value.decision_.graph.sizes_everywhere  # computed, so that it goes into the file
-        if isinstance(value, GraphExtension) and bare:
-            _ = value.features
+        if isinstance(value, GraphExtension):
+            _ = value.features if bare else value.K_SS
         number = len(self.known)
         twin = super()._copy_object(value, bare)
         if isinstance(value, OWN):

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from scipy import linalg, sparse
 
 from halfmoon._base_kernels import BaseKernel
+from halfmoon._caches import without_caches
 from halfmoon._extensions import GraphExtension, KernelExtension
 from halfmoon._parallel import Team, thread_count
 from halfmoon.kernels import DataDependentKernel
@@ -42,6 +43,10 @@ class LabeledKernels:
         self.kernel, self.rows, self.T = kernel, rows, T
         self.known: tuple[NDArray[np.intp], Matrix] | None = None
         self.X_L = X[rows].astype(np.float64)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what can be computed again without a solve."""
+        return without_caches(self, kept=("placed",)) | {"known": None}
 
     @property
     def leaves_components_out(self) -> bool:
@@ -205,6 +210,7 @@ class LabeledKernels:
         values, graph = None, None
         if "graph" in used:
             graph, _ = self.placed
+            _ = graph.sizes_everywhere  # what every prediction divides by is solved for here, not in the first of them
             values = used["graph"] * (graph.on_training_points(self.on_landmarks(dual)) if known is None else known)
         return Decision(
             base=self.kernel.base_kernel_,
