@@ -150,4 +150,6 @@ def _rows_of_T(
         V_S_inverse = np.linalg.pinv(V_S)
         rest = V_S_inverse - (V_S_inverse @ restriction.smooth) @ restriction.Q_hat
         T[~known] = solved[S].T @ restriction.Q_hat + Q.modes[others][:, present] @ rest
+        # Exactly 0 where no landmark is: rounding errors of a solve would pass for a small kernel.
+        T[Q.components.covered_by(S)[Q.components.labels[rows]] == 0] = 0.0
     return T

@@ -1,6 +1,7 @@
 """LapSVC and LapRLS against their definitions, and the ways labels come in."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ from sklearn.metrics import log_loss
 from sklearn.svm import SVC
 
 from halfmoon import DataDependentKernel, LapRLSClassifier, LapRLSRegressor, LapSVC
+from halfmoon.exceptions import DisconnectedGraphWarning
 from halfmoon.model_selection import KernelSearchCV
 from halfmoon.semi_supervised._ridge import RidgePath
 
@@ -415,3 +417,59 @@ def test_targets_that_overflow_are_refused(rng):
     y = np.array([1.0, 2e250, np.nan, 3.0])
     with pytest.raises(ValueError, match=r"Targets reach 2e\+250 in size; beyond 1e\+200"):
         LapRLSRegressor().fit(rng.normal(size=(4, 2)), y)
+
+
+def fit_beyond_landmarks(rng, estimator, **parameters):
+    """Fit two copies of a cloud, far from each other: the labels are in one, and the landmarks in the other."""
+    cloud = rng.normal(size=(150, 2))
+    X, y = np.vstack([cloud, cloud + 1e3]), (cloud[:, 0] > 0.0).astype(int)
+    few = np.full(300, np.nan if estimator is LapRLSRegressor else -1.0)
+    few[:20] = y[:20]
+    kernel = DataDependentKernel(n_neighbors=10, **parameters)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = estimator(kernel=kernel).fit(X, few)
+        values = model.predict(X)
+    return model, values[:150], y, few[:20], [w for w in caught if "labelled rows shares" in str(w.message)], caught
+
+
+@pytest.mark.parametrize("estimator", [*CLASSIFIERS, LapRLSRegressor])
+@pytest.mark.parametrize("solver", ["direct", "cg"])
+def test_labels_beyond_the_landmarks_are_left_to_the_base_kernel(rng, estimator, solver):
+    landmarks = np.arange(150, 180)
+    model, values, y, _, told, caught = fit_beyond_landmarks(rng, estimator, landmarks=landmarks, solver=solver)
+    assert model.choice_.weights == {"base": 1.0}
+    assert np.mean((values > 0.5) == y) > 0.7
+    assert len(told) == 1
+    assert "None of the 20 labelled rows" in str(told[0].message)
+    assert "landmarks (30) lie in 1 of 2 components" in str(told[0].message)
+    assert {w.category for w in caught} == {DisconnectedGraphWarning}
+
+
+@pytest.mark.parametrize("estimator", [*CLASSIFIERS, LapRLSRegressor])
+def test_a_graph_kernel_that_cannot_see_the_labels_learns_their_mean(rng, estimator):
+    landmarks = np.arange(150, 180)
+    _, values, _, labels, told, caught = fit_beyond_landmarks(
+        rng, estimator, landmarks=landmarks, extension="graph", eta=1.0
+    )
+    assert len(told) == 1
+    assert "only the intercept is learnt" in str(told[0].message)
+    assert {w.category for w in caught} == {DisconnectedGraphWarning}
+    if estimator is LapRLSRegressor:
+        assert_allclose(values, labels.mean())
+    else:
+        assert len(np.unique(values)) == 1
+
+
+@pytest.mark.parametrize("landmarks", ["kmeans++", "farthest"])
+def test_one_landmark_in_the_other_component(rng, landmarks):
+    for seed in range(20):
+        model, values, *_, told, caught = fit_beyond_landmarks(
+            rng, LapSVC, landmarks=landmarks, n_landmarks=1, random_state=seed
+        )
+        assert np.all(np.isfinite(values))
+        assert {w.category for w in caught} == {DisconnectedGraphWarning}
+        if model.kernel_.landmark_indices_[0] >= 150:
+            assert len(told) == 1
+            return
+    pytest.fail("the landmark was never in the component without labels")

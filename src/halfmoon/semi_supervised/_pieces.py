@@ -56,6 +56,15 @@ class LabeledKernels:
             return components.count > 1
         return len(np.unique(components.labels[self.rows])) < components.count
 
+    @property
+    def beyond_landmarks(self) -> bool:
+        """Whether no labelled row shares a component of the graph with a landmark: the graph kernel vanishes on all."""
+        if self.kernel.method == "budget":
+            return False  # labelled rows are placed by their nearest landmarks
+        components = self.kernel.regularizer_.components
+        covered = components.covered_by(self.kernel.landmark_indices_) > 0
+        return not covered[components.labels[self.rows]].any()
+
     @cached_property
     def base(self) -> Matrix:
         """K on the labelled rows."""
@@ -146,7 +155,7 @@ class LabeledKernels:
     def graph(self) -> Matrix:
         """K_g(x, x') / (s_x s_x') on the labelled rows."""
         K, sizes = self._among
-        return K / np.outer(sizes, sizes)
+        return K / sizes[:, None] / sizes  # not by the products, which underflow where the graph kernel vanishes
 
     def unit(self, name: str) -> float:
         """Return the factor that brings the mean diagonal on the labelled rows to 1."""
