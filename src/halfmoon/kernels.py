@@ -22,6 +22,7 @@ from halfmoon._validation import (
     check_n_features,
     check_points,
     check_real,
+    check_scale,
     validate_data,
 )
 from halfmoon.graph import check_graph, knn_graph
@@ -257,6 +258,7 @@ class DataDependentKernel(BaseEstimator):
                 "metric", self.metric, METRICS, advice="Precomputed distances go through graph=knn_graph(...)."
             )
         X = check_points(validate_data(self, X, accept_sparse="csr", dtype="numeric", ensure_min_samples=2))
+        check_scale(X)
         self.landmark_indices_ = self._choose_landmarks(X, y)
         seen = X[self.landmark_indices_] if self.method == "budget" else X  # the points that the graph sees
         S = np.arange(seen.shape[0]) if self.method == "budget" else self.landmark_indices_

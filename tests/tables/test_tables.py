@@ -118,9 +118,11 @@ def test_ten_thousand_columns_take_no_longer_than_their_numbers(tmp_path, rng):
     frame = pd.DataFrame(rng.normal(size=(rows, columns)).round(4), columns=[f"c{i}" for i in range(columns)])
     frame["y"] = [("a", "b", None)[i % 3] for i in range(rows)]
     frame.to_csv(tmp_path / "wide.csv", index=False)
-    start = time.perf_counter()
-    fit_table(read_table(tmp_path / "wide.csv", target="y"), Recipe())
-    assert time.perf_counter() - start < 4.0  # about 1 s; a call of pandas for each column: 8 s and more
+    start = time.process_time()  # of this process alone, on a machine that others use
+    table = read_table(tmp_path / "wide.csv", target="y")
+    plan = plan_preparation(table, standardize=True)
+    plan.transformer.fit_transform(typed_features(table, plan.columns))
+    assert time.process_time() - start < 4.0  # less than 1 s; with calls of pandas for each column 8 s and more
 
 
 def test_the_first_faulty_column_is_named_among_numbers_of_several_types():
@@ -129,3 +131,12 @@ def test_the_first_faulty_column_is_named_among_numbers_of_several_types():
     np.testing.assert_array_equal(typed_features(as_table(frame), plan.columns), [[1.0, 3.0], [2.0, 4.0]])
     with pytest.raises(DataFileError, match=r"row 2, column 'large': 1e.200 is too large"):
         typed_features(as_table(frame), dict.fromkeys(frame.columns, "number"))
+
+
+def test_a_column_whose_variance_vanishes_is_refused(rng):
+    frame = pd.DataFrame(rng.normal(size=(30, 2)) * [1.0, 1e-160], columns=["a", "b"])
+    target = ["x", "y", None] * 10
+    with pytest.raises(DataFileError, match=r"column b: the largest number is .* Choose a smaller unit"):
+        fit_table(as_table(frame, target), Recipe())
+    with pytest.raises(DataFileError, match="column 2: the largest number"):
+        fit_table(as_table(frame.to_numpy(), target), Recipe())

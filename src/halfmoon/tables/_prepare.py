@@ -16,10 +16,11 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
+from halfmoon._validation import SMALLEST
 from halfmoon.tables._numbers import LARGEST, fault
 from halfmoon.tables._table import NUMBER, SHOWN, TEXT, Table
 
-__all__ = ["Preparation", "plan_preparation", "typed_features", "unseen_categories"]
+__all__ = ["Preparation", "check_scales", "plan_preparation", "typed_features", "unseen_categories"]
 
 MISSING_TEXT = "(missing)"
 MAX_CATEGORIES = 100  # of a column; rarer texts share one feature
@@ -195,6 +196,23 @@ def _typed_numbers(table: Table, names: list[str]) -> Any:
     for i in np.flatnonzero(~ready | (np.abs(values) > LARGEST).any(axis=0)):
         values[:, i] = _numbers_of(table, names[i], advice="Mend it or empty the cell.")
     return pd.DataFrame(values, columns=names, index=X.index)
+
+
+def check_scales(table: Table, features: Any) -> None:
+    """Refuse columns of numbers so small that their variance vanishes: they would count as constant, in silence."""
+    if sparse.issparse(features):
+        names, largest = np.arange(features.shape[1]), abs(features).max(axis=0).toarray().ravel()
+    elif hasattr(features, "columns"):
+        numbers = features.select_dtypes("number")
+        names, largest = numbers.columns, numbers.abs().max().to_numpy()
+    else:
+        names, largest = np.arange(1, features.shape[1] + 1), np.abs(features).max(axis=0)
+    small = np.flatnonzero((largest > 0.0) & (largest.astype(np.float64) < SMALLEST))
+    if len(small):
+        raise table.error(
+            f"column {names[small[0]]!s}: the largest number is {largest[small[0]]:.3g}, and squares of such numbers "
+            "vanish. Choose a smaller unit."
+        )
 
 
 def _texts_of(column: Any) -> Any:
