@@ -3,8 +3,8 @@
 import signal
 
 import pytest
-from benchmarks.interrupts import CASES, Tally, interrupt, prepare
 
+from benchmarks.interrupts import CASES, Tally, interrupt, prepare
 from halfmoon._whole_files import replacing, try_place
 
 SECONDS = 4.0  # in which the cases run to their end on an idle machine; mostly imports

@@ -15,6 +15,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from sklearn.metrics.pairwise import laplacian_kernel, polynomial_kernel
 
 from halfmoon import DataDependentKernel
+from halfmoon._base_kernels import median_gamma
 from halfmoon._extensions import interpolating_weights
 from halfmoon.exceptions import DisconnectedGraphWarning, LandmarkWarning, NotPositiveSemidefiniteError
 from halfmoon.graph import knn_graph
@@ -395,3 +396,22 @@ def test_kernel_error_bound_is_infinite_when_nothing_is_known(data):
     kernel = make().fit(data[0])
     object.__setattr__(kernel.restriction_, "error_bound", 1.0)
     assert kernel.kernel_error_bound() == np.inf
+
+
+def test_features_whose_squares_vanish_are_refused(rng):
+    X = rng.uniform(-1.0, 1.0, size=(40, 2))
+    with pytest.raises(ValueError, match="below 1e-140 squares of distances vanish"):
+        DataDependentKernel().fit(1e-160 * X)
+    with pytest.raises(ValueError, match="below 1e-140 squares of distances vanish"):
+        DataDependentKernel(graph=knn_graph(X, n_neighbors=5)).fit(1e-160 * X)
+
+
+def test_small_features_give_the_kernel_of_large_ones(rng):
+    X, unit = rng.uniform(-1.0, 1.0, size=(40, 2)), 2.0**-460
+    plain, scaled = (DataDependentKernel(n_landmarks=10, random_state=0).fit(points) for points in (X, X * unit))
+    assert_allclose(scaled(X * unit), plain(X), rtol=1e-9)
+    assert np.all(np.isfinite(plain(X[:1] * 1e-200)))  # a single new point may be where it likes
+
+
+def test_the_width_of_points_whose_distances_vanish_is_finite(rng):
+    assert np.isfinite(median_gamma(rng.uniform(-1.0, 1.0, size=(20, 1)) * 1e-158))

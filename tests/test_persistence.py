@@ -392,3 +392,39 @@ def test_without_skops(path, monkeypatch):
         save(LapSVC(), path)
     with pytest.raises(ImportError, match="files"):
         load(path)
+
+
+@pytest.mark.parametrize("extension", ["auto", "graph", "kernel"])
+def test_sizes_do_not_depend_on_what_was_called_before(tmp_path, rng, extension):
+    X = rng.normal(size=(400, 2))
+    few = np.where(np.arange(400) < 40, X[:, 0], np.nan)
+    kernel = DataDependentKernel(n_landmarks=50, extension=extension, random_state=0)
+    model = LapRLSRegressor(kernel=kernel).fit(X, few)
+
+    def sizes():
+        save(model, tmp_path / "model")
+        return len(pickle.dumps(model)), (tmp_path / "model").stat().st_size
+
+    before = sizes()
+    for call in (
+        lambda: model.predict(X[:5], return_std=True),
+        lambda: model.transduction_,
+        model.diagnose,
+        lambda: model.kernel_(X[:5]),
+        lambda: model.kernel_.diag(X[:5]),
+        model.kernel_.kernel_error_bound,
+        lambda: (model.kernel_.restriction_.Q_hat, model.kernel_.restriction_.greens),
+        lambda: model.refit(few),
+    ):
+        call()
+        assert sizes() == before
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(X), model.predict(X))
+
+
+def test_the_pickle_of_a_kernel_does_not_grow(rng):
+    X = rng.normal(size=(400, 2))
+    kernel = DataDependentKernel(n_landmarks=50, random_state=0).fit(X)
+    before = len(pickle.dumps(kernel))
+    K = kernel(X[:5])
+    assert len(pickle.dumps(kernel)) == before
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(kernel))(X[:5]), K)

@@ -149,8 +149,9 @@ def test_refusals_name_the_type(path, watch):
         load(path)
 
 
-def test_pickles_within_arrays(path, watch):
+def test_pickles_within_arrays(path, request):
     save(small_kernel().fit(X), path)
+    request.getfixturevalue("watch")  # only now: numba reads its own cache with pickle while the kernel is fitted
     content = members(path)
     buffer = io.BytesIO()
     np.save(buffer, np.array([Bomb()], dtype=object), allow_pickle=True)
@@ -310,3 +311,91 @@ def test_rewritten_schemas(data, saved, path, watch):
     forge(path, content | {"schema.json": json.dumps(schema)})
     with contextlib.suppress(ModelFileError):
         load(path)
+
+
+def array_node(file, number):
+    node = {"__class__": "ndarray", "__module__": "numpy", "__loader__": "NdArrayNode", "type": "numpy"}
+    return node | {"file": file, "__id__": number}
+
+
+def sparse_node(file, number):
+    node = {"__class__": "csr_array", "__module__": "scipy.sparse._csr", "__loader__": "SparseMatrixNode"}
+    return node | {"type": "scipy", "file": file, "__id__": number}
+
+
+def list_node(content, number):
+    return {
+        "__class__": "list",
+        "__module__": "builtins",
+        "__loader__": "ListNode",
+        "content": content,
+        "__id__": number,
+    }
+
+
+def npy(array):
+    buffer = io.BytesIO()
+    np.save(buffer, array)
+    return buffer.getvalue()
+
+
+def declared(shape, descr="<f8"):
+    """An array in numpy's format that says it is large, and is not."""
+    buffer = io.BytesIO()
+    np.lib.format.write_array_header_1_0(buffer, {"descr": descr, "fortran_order": False, "shape": shape})
+    return buffer.getvalue() + b"0" * 8
+
+
+def npz(matrix):
+    buffer = io.BytesIO()
+    sparse.save_npz(buffer, matrix)
+    return buffer.getvalue()
+
+
+def repeated():
+    return schema_of(list_node([array_node("a.npy", 2 + i) for i in range(100)], 1)) | {"a.npy": npy(np.ones(1000))}
+
+
+def repeated_below():
+    below = [list_node([array_node("a.npy", 100 * i + j) for j in range(2, 12)], 100 * i + 1) for i in range(1, 11)]
+    return schema_of(list_node(below, 1)) | {"a.npy": npy(np.ones(1000))}
+
+
+def packed_matrix():
+    matrix = sparse.csr_array((1, 1 << 22), dtype=np.float64)
+    matrix.indices, matrix.data = np.zeros(1 << 24, dtype=np.int32), np.zeros(1 << 24)
+    matrix.indptr = np.array([0, 1 << 24], dtype=np.int32)
+    return schema_of(sparse_node("a.npz", 1)) | {"a.npz": npz(matrix)}
+
+
+UNFOLDING = {
+    "repeated": (repeated, "as another object is"),
+    "repeated below": (repeated_below, "as another object is"),
+    "packed matrix": (packed_matrix, r"unfolds to \d+ bytes and more, from a file of"),
+    "declared shape": (lambda: schema_of(array_node("a.npy", 1)) | {"a.npy": declared((10**9,))}, "says that it has"),
+    "no bytes an entry": (
+        lambda: schema_of(array_node("a.npy", 1)) | {"a.npy": declared((10**12,), "|V0")[:-8]},
+        "unfolds to",
+    ),
+    "shape of a matrix": (
+        lambda: schema_of(sparse_node("a.npz", 1)) | {"a.npz": npz(sparse.coo_array((10**9, 1)))},
+        "not in one of the formats csr, csc",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", UNFOLDING)
+def test_files_that_unfold_are_refused_before_they_do(path, monkeypatch, kind):
+    contents, message = UNFOLDING[kind]
+    forge(path, contents())
+    monkeypatch.setattr(skops.io, "loads", lambda *arguments, **options: pytest.fail("it was unfolded"))
+    with pytest.raises(ModelFileError, match=message):
+        load(path)
+
+
+def test_a_graph_that_packs_well_is_saved_and_loaded(path):
+    """Weights of 1 and regular indices: the most that a model of ours is packed."""
+    n = 200_000
+    ring = sparse.csr_array(sparse.diags_array([1.0, 1.0, 1.0, 1.0], offsets=[-1, 1, 1 - n, n - 1], shape=(n, n)))
+    save(DataDependentKernel(graph=ring), path)
+    assert load(path).graph.nnz == ring.nnz

@@ -12,7 +12,7 @@ from scipy import linalg, sparse
 from sklearn.gaussian_process.kernels import Kernel as GPKernel
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, euclidean_distances, pairwise_kernels
 
-from halfmoon._validation import check_choice, check_real
+from halfmoon._validation import SMALLEST, check_choice, check_real
 from halfmoon.exceptions import NotPositiveSemidefiniteError
 
 __all__ = ["BaseKernel", "median_gamma"]
@@ -100,5 +100,5 @@ def median_gamma(sample: Any) -> float:
     positive = distances[distances > 0.0]
     if not positive.size:
         return 1.0
-    sigma = float(np.median(positive))
+    sigma = max(float(np.median(positive)), SMALLEST)  # below, its square would vanish
     return 1.0 / (2.0 * sigma**2)

@@ -25,6 +25,7 @@ from sklearn.utils import Bunch
 from halfmoon._base_kernels import BaseKernel
 from halfmoon._caches import without_caches
 from halfmoon._extensions import GraphExtension, KernelExtension
+from halfmoon._file_sizes import check_unfolded_size
 from halfmoon._gp import DataDependentGPKernel
 from halfmoon.cluster import KernelKMeans
 from halfmoon.exceptions import ModelFileError
@@ -213,8 +214,8 @@ class _Packer(_Copier):
     def _copy_object(self, value: Any, bare: bool) -> Any:
         if isinstance(value, LapEstimator) and hasattr(value, "decision_") and value.decision_.graph is not None:
             _ = value.decision_.graph.sizes_everywhere  # computed, so that it goes into the file
-        if isinstance(value, GraphExtension) and bare:
-            _ = value.features
+        if isinstance(value, GraphExtension):
+            _ = value.features if bare else value.K_SS
         number = len(self.known)
         twin = super()._copy_object(value, bare)
         if isinstance(value, OWN):
@@ -257,7 +258,7 @@ def _check_keys(mapping: dict[Any, Any]) -> None:
 
 
 def audit(payload: bytes, refused: Collection[str] = ()) -> None:
-    """Check the table of contents of a skops archive: data only, nothing packed, nothing that unfolds.
+    """Check the table of contents of a skops archive: data only, nothing that unfolds to far more than the file.
 
     Types named in `refused` are refused too, with the place where they were found.
     """
@@ -265,7 +266,9 @@ def audit(payload: bytes, refused: Collection[str] = ()) -> None:
         if any(member.compress_type != ZIP_STORED for member in archive.infolist()):
             raise ModelFileError("It holds packed members, which halfmoon does not write.")
         schema = json.loads(archive.read("schema.json"))
-    _Audit(refused).count(schema, str(schema["__class__"]))
+        contents = _Audit(refused)
+        contents.count(schema, str(schema["__class__"]))
+        check_unfolded_size(archive, {name: loader for name, (_, loader) in contents.members.items()}, len(payload))
 
 
 class _Audit:
@@ -274,6 +277,7 @@ class _Audit:
     def __init__(self, refused: Collection[str]) -> None:
         self.refused = refused
         self.sizes: dict[Any, int] = {}
+        self.members: dict[str, tuple[Any, str]] = {}  # by file: number and loader of its node
 
     def count(self, value: Any, place: str) -> int:
         """Return the number of nodes in a piece of the schema, all of them checked.
@@ -288,6 +292,7 @@ class _Audit:
         if "__loader__" not in value:
             return self._count_items(value, place)
         self._check(value, place)
+        self._note_member(value, place)
         size = 1
         for field, part in value.items():
             # The content of a dict is no node, whatever its keys: a column may be called __loader__.
@@ -296,6 +301,14 @@ class _Audit:
         if self.sizes.setdefault(value["__id__"], size) != size:
             raise ModelFileError(f"{place} has the number of another object.")
         return size
+
+    def _note_member(self, node: dict[str, Any], place: str) -> None:
+        """Note the file that a node is read from; two objects from one file would be two copies of it."""
+        if "file" not in node:
+            return
+        reader = (node["__id__"], node["__loader__"])
+        if self.members.setdefault(node["file"], reader) != reader:
+            raise ModelFileError(f"{place} is read from {node['file']}, as another object is.")
 
     def _count_items(self, mapping: dict[str, Any], place: str) -> int:
         return sum(self.count(part, f"{place}.{key}") for key, part in mapping.items())

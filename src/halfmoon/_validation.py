@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_array, validate_data
 
 __all__ = [
     "LARGEST",
+    "SMALLEST",
     "check_choice",
     "check_features",
     "check_integer",
@@ -22,6 +23,7 @@ __all__ = [
     "check_points",
     "check_real",
     "check_sample_weight",
+    "check_scale",
     "labeled_mask",
     "take_rows",
     "validate_data",
@@ -29,6 +31,7 @@ __all__ = [
 
 UNLABELED = -1
 LARGEST = 1e150  # of a feature: squares of distances must not overflow
+SMALLEST = 1e-140  # of the largest feature: squares of distances between neighbours must not vanish
 
 
 def check_points(X: Any, *, minimum: int = 1) -> Any:
@@ -60,12 +63,37 @@ def check_features(X: Any, *, minimum: int = 1) -> Any:
 
 
 def _check_largest(X: Any) -> None:
-    values = X.data if sparse.issparse(X) else X
-    if values.dtype == np.float64 and values.size and max(values.max(), -values.min()) > LARGEST:
+    if X.dtype == np.float64 and _largest(X) > LARGEST:
         raise ValueError(
-            f"X holds values up to {max(values.max(), -values.min()):.3g} in size; beyond {LARGEST:g} squares of "
-            "distances overflow. Rescale the features, with StandardScaler say."
+            f"X holds values up to {_largest(X):.3g} in size; beyond {LARGEST:g} squares of distances overflow. "
+            "Rescale the features, with StandardScaler say."
         )
+
+
+def check_scale(X: Any) -> Any:
+    """Return points to learn from, or refuse them if squares of their distances vanish; single new points may be tiny.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from halfmoon._validation import check_scale
+    >>> check_scale(np.array([[1e-200], [0.0]]))
+    Traceback (most recent call last):
+    ...
+    ValueError: X holds values up to 1e-200 in size; below 1e-140 squares of distances vanish. ...
+    """
+    if X.dtype == np.float64 and 0.0 < _largest(X) < SMALLEST:
+        raise ValueError(
+            f"X holds values up to {_largest(X):.3g} in size; below {SMALLEST:g} squares of distances vanish. "
+            "Use a smaller unit: multiply the features by a large number."
+        )
+    return X
+
+
+def _largest(X: Any) -> float:
+    """Return the size of the largest value, without a copy of X."""
+    values = X.data if sparse.issparse(X) else X
+    return float(max(values.max(), -values.min())) if values.size else 0.0
 
 
 def check_integer(name: str, value: Any, *, low: int, high: int | None = None, advice: str = "") -> int:

@@ -60,21 +60,24 @@ def interpolate(Q: Regularizer, restriction: Restriction, h_hat: ArrayLike, opti
             f"h_hat must hold one finite value a landmark: expected {len(S)} rows, got shape {values.shape}."
         )
     h = values.reshape(len(S), -1)
+    units = np.abs(h).max(axis=0, initial=0.0)
+    units[units == 0.0] = 1.0
+    h = h / units  # T is linear, and the solvers square what they are given
     sources = np.zeros((Q.n, h.shape[1]))
     sources[S] = restriction.Q_hat @ h
     h_star = Q.solve_off_modes(sources, options)
     # Along the modes the interpolant is fixed by its landmarks; ridge^-power V V' would only lose digits there.
     V_S, present = present_modes(Q.modes, S)
     h_star += Q.modes[:, present] @ np.linalg.lstsq(V_S, h - h_star[S])[0]
-    missed = float(np.abs(h_star[S] - h).max())
-    if missed > 1e-3 * float(np.abs(h).max()):
+    missed = np.abs(h_star[S] - h) * units
+    if missed.max() > 1e-3 * units.max():
         warnings.warn(
-            f"The interpolant misses the values at the landmarks by up to {missed:.2g}: they are rougher than Q^+ can "
-            "represent on these landmarks. Use fewer landmarks or a less smooth regulariser.",
+            f"The interpolant misses the values at the landmarks by up to {missed.max():.2g}: they are rougher than "
+            "Q^+ can represent on these landmarks. Use fewer landmarks or a less smooth regulariser.",
             AccuracyWarning,
             stacklevel=2,
         )
-    return h_star.reshape(Q.n, *values.shape[1:])
+    return (h_star * units).reshape(Q.n, *values.shape[1:])
 
 
 def interpolation_rows(
@@ -147,4 +150,6 @@ def _rows_of_T(
         V_S_inverse = np.linalg.pinv(V_S)
         rest = V_S_inverse - (V_S_inverse @ restriction.smooth) @ restriction.Q_hat
         T[~known] = solved[S].T @ restriction.Q_hat + Q.modes[others][:, present] @ rest
+        # Exactly 0 where no landmark is: rounding errors of a solve would pass for a small kernel.
+        T[Q.components.covered_by(S)[Q.components.labels[rows]] == 0] = 0.0
     return T

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Callable
 from typing import Any, Self
 
@@ -22,8 +23,10 @@ from halfmoon._validation import (
     check_n_features,
     check_points,
     check_real,
+    check_scale,
     validate_data,
 )
+from halfmoon.exceptions import AccuracyWarning
 from halfmoon.graph import check_graph, knn_graph
 from halfmoon.graph._neighbors import METRICS
 from halfmoon.interpolation import interpolate
@@ -54,6 +57,7 @@ VARIABLE = {
 }  # what needs no new graph
 DEFAULT_LANDMARKS = 500
 LOUD = 100.0  # A / eta against K_hat at eta = 1, found by measurement (docs/estimators.md)
+LARGEST_ROUNDING = 1e-4  # of eq. 6 between the landmarks, without a warning
 MEDIAN_SAMPLE = 1000  # landmarks that the median heuristic of the RBF width looks at
 
 
@@ -257,6 +261,7 @@ class DataDependentKernel(BaseEstimator):
                 "metric", self.metric, METRICS, advice="Precomputed distances go through graph=knn_graph(...)."
             )
         X = check_points(validate_data(self, X, accept_sparse="csr", dtype="numeric", ensure_min_samples=2))
+        check_scale(X)
         self.landmark_indices_ = self._choose_landmarks(X, y)
         seen = X[self.landmark_indices_] if self.method == "budget" else X  # the points that the graph sees
         S = np.arange(seen.shape[0]) if self.method == "budget" else self.landmark_indices_
@@ -269,7 +274,19 @@ class DataDependentKernel(BaseEstimator):
         tell(self.regularizer_, self.restriction_, self.eps)
         self._bend()
         self.extension_ = self.extend("graph" if self.extension == "auto" else self.extension)
+        if isinstance(self.extension_, KernelExtension):
+            self._warn_if_digits_are_lost(self.extension_.rounding)
         self.n_samples_fit_ = X.shape[0]
+
+    def _warn_if_digits_are_lost(self, rounding: float) -> None:
+        if rounding > LARGEST_ROUNDING:
+            warnings.warn(
+                f"eta = {self.eta:.3g} ({self.eta_:.3g} in eq. 5) leaves so little of the base kernel between the "
+                f"{len(self.landmark_indices_)} landmarks that rounding is about {rounding:.1g} of it. Lower eta, use "
+                "a narrower base kernel or fewer landmarks, or extension='graph'.",
+                AccuracyWarning,
+                stacklevel=4,
+            )
 
     def _bend(self) -> None:
         """Resolve what needs no solve: the base kernel and eta."""

@@ -13,7 +13,7 @@ from sklearn.cluster import kmeans_plusplus
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import check_random_state
 
-from halfmoon._validation import check_choice, check_integer, check_points, check_real, labeled_mask
+from halfmoon._validation import check_choice, check_integer, check_points, check_real, check_scale, labeled_mask
 from halfmoon.exceptions import LandmarkWarning
 
 __all__ = ["check_landmarks", "select_landmarks"]
@@ -66,7 +66,7 @@ def select_landmarks(
     >>> sorted(select_landmarks(X, 3, method="farthest", random_state=3).tolist())
     [0, 2, 3]
     """
-    X = check_points(X)
+    X = check_scale(check_points(X))
     n = X.shape[0]
     labeled = np.zeros(n, dtype=bool) if y is None else labeled_mask(y, n)
     check_real("label_share", label_share, advice="It is a share between 0 and 1.")

@@ -21,7 +21,7 @@ from halfmoon.exceptions import ModelFileError
 __all__ = ["FORMAT_VERSION", "load", "save"]
 
 FORMAT = "halfmoon model"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 LONGEST_HEADER = 1024
 
 

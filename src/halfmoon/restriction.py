@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import linalg, sparse
 
+from halfmoon._caches import without_caches
 from halfmoon._validation import check_integer
 from halfmoon.exceptions import AccuracyWarning, DisconnectedGraphWarning
 from halfmoon.landmarks import check_landmarks
@@ -79,6 +80,10 @@ class Restriction:
     n_iter: int
     n_components: int
     reason: str = ""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what can be computed again."""
+        return without_caches(self)
 
     @property
     def spectral_error_bound(self) -> float:

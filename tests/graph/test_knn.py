@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.metrics import pairwise_distances
 
+from halfmoon.exceptions import AccuracyWarning
 from halfmoon.graph import check_graph, connected_components, knn_graph
 from reference import brute_neighbors
 
@@ -242,3 +243,26 @@ def test_ready_made_graphs(rng):
 def test_bad_graphs(W, message):
     with pytest.raises(ValueError, match=message):
         check_graph(W)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("unit", [1e-141, 1e-160, 1e-310])
+def test_points_whose_distances_vanish_are_refused(rng, make, unit):
+    X = make(rng.uniform(-1.0, 1.0, size=(30, 2)) * unit)
+    with pytest.raises(ValueError, match=r"values up to .* below 1e-140 squares of distances vanish"):
+        knn_graph(X, n_neighbors=3)
+
+
+@pytest.mark.parametrize("features", [2, 20])
+def test_distances_that_vanish_beside_an_outlier_are_told(rng, features):
+    X = rng.uniform(-1.0, 1.0, size=(30, features)) * 1e-170
+    X[0] = 1.0
+    with pytest.warns(AccuracyWarning, match="29 of 30 distinct points have a neighbour at distance 0"):
+        knn_graph(X, n_neighbors=3)
+
+
+@pytest.mark.parametrize("features", [2, 20])
+def test_small_features_give_the_graph_of_large_ones(rng, features):
+    X = rng.uniform(-1.0, 1.0, size=(30, features))
+    unit = 2.0**-460  # about 1e-139
+    assert (knn_graph(X, n_neighbors=3) != knn_graph(X * unit, n_neighbors=3)).nnz == 0

@@ -1,17 +1,20 @@
 """LapSVC and LapRLS against their definitions, and the ways labels come in."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy import sparse
+from scipy import linalg, sparse
 from sklearn.datasets import make_moons
 from sklearn.metrics import log_loss
 from sklearn.svm import SVC
 
 from halfmoon import DataDependentKernel, LapRLSClassifier, LapRLSRegressor, LapSVC
+from halfmoon.exceptions import DisconnectedGraphWarning
+from halfmoon.model_selection import KernelSearchCV
 from halfmoon.semi_supervised._ridge import RidgePath
 
 pytestmark = pytest.mark.filterwarnings("ignore::halfmoon.exceptions.DisconnectedGraphWarning")
@@ -329,3 +332,144 @@ def test_no_wild_values_far_from_landmarks(rng):
     few = np.where(rng.permutation(500) < 14, np.sin(4 * np.pi * t), np.nan)
     kernel = DataDependentKernel(n_landmarks=60, graph_params={"connect": True}, extension="graph", random_state=0)
     assert np.abs(LapRLSRegressor(kernel=kernel).fit(X, few).predict(X)).max() < 4.0
+
+
+@pytest.mark.parametrize("C", [1e15, 1e100])
+def test_a_large_cost_keeps_the_model(rng, moons, C):
+    X, _, few = moons
+    kernel = make_kernel(rng, "graph")
+    large, moderate = (LapSVC(C=cost, kernel=kernel).fit(X, few) for cost in (C, 1e7))
+    assert np.abs(large.dual_coef_).max() > 0.0
+    assert_allclose(large.decision_function(X), moderate.decision_function(X), atol=1e-5)
+
+
+@pytest.mark.parametrize("estimator", CLASSIFIERS)
+def test_one_huge_sample_weight_keeps_the_model(rng, moons, estimator):
+    X, _, few = moons
+    weights = np.ones(len(X))
+    weights[np.flatnonzero(few == 1)[0]] = 1e16
+    model = estimator(kernel=make_kernel(rng)).fit(X, few, weights)
+    assert np.all(np.isfinite(model.dual_coef_))
+    assert len(np.unique(model.predict(X))) == 2
+
+
+def test_weights_of_any_ratio_enter_the_ridge_exactly(rng):
+    """A weight of 1e300 is a constraint, and one of 1e-300 an example that is not there."""
+    A = rng.normal(size=(12, 5))
+    K, Y = A @ A.T + np.eye(12), rng.normal(size=(12, 2))
+    weights = np.repeat([1e300, 1.0, 1e-300], 4)
+    solution = RidgePath(K, Y, weights).at(0.3)
+    G = K[:8, :8] + 0.3 * np.diag(np.repeat([0.0, 1.0], 4))
+    bordered = np.block([[G, np.ones((8, 1))], [np.ones((1, 8)), np.zeros((1, 1))]])
+    expected = linalg.solve(bordered, np.vstack([Y[:8], np.zeros((1, 2))]))
+    assert_allclose(solution.dual[:8], expected[:8], atol=1e-10)
+    assert_allclose(solution.dual[8:], 0.0, atol=1e-250)
+    assert_allclose(solution.intercept, expected[8], atol=1e-10)
+    unseen = K[8:, :8] @ expected[:8] + expected[8]
+    assert_allclose(solution.residuals[8:], Y[8:] - unseen, atol=1e-8)
+
+
+@pytest.mark.parametrize("estimator", CLASSIFIERS)
+@pytest.mark.parametrize("class_weight", [{0: 1e300, 1: 1e-300}, {0: 1e300, 1: 1e300}, {0: 1e-300, 1: 1e-300}])
+def test_class_weights_at_the_ends_of_float64(rng, moons, estimator, class_weight):
+    X, _, few = moons
+    model = estimator(kernel=make_kernel(rng), class_weight=class_weight, probability=True).fit(X, few)
+    assert np.all(np.isfinite(model.decision_function(X)))
+    assert np.all(np.isfinite(model.predict_proba(X)))
+    if class_weight[1] < class_weight[0]:
+        assert np.all(model.predict(X) == 0)
+
+
+@pytest.mark.parametrize("estimator", CLASSIFIERS)
+@pytest.mark.parametrize("factor", [1e305, 1e-305, 0.0])
+def test_weights_that_overflow_are_refused(rng, moons, estimator, factor):
+    X, _, few = moons
+    with pytest.raises(ValueError, match=r"largest weight of a labelled row.*must be between 1e-300 and 1e\+300"):
+        estimator(kernel=make_kernel(rng), class_weight={0: factor, 1: factor}).fit(X, few)
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1e-160, 1e160, 1e199])
+@pytest.mark.parametrize("solver", ["direct", "cg"])
+def test_targets_in_any_unit(rng, unit, solver):
+    X = rng.uniform(-1.0, 1.0, size=(250, 2))
+    y = X[:, 0] + 0.1 * rng.normal(size=250)
+    few = np.where(np.arange(250) < 30, y, np.nan)
+    kernel = make_kernel(rng, solver=solver)
+    plain, scaled = (LapRLSRegressor(kernel=kernel).fit(X, few * factor) for factor in (1.0, unit))
+    assert str(scaled.choice_) == str(plain.choice_)
+    mean, std = plain.predict(X, return_std=True)
+    scaled_mean, scaled_std = scaled.predict(X, return_std=True)
+    assert_allclose(scaled_mean / unit, mean, atol=1e-6)
+    assert_allclose(scaled_std / unit, std, atol=1e-6)
+    assert_allclose(scaled.score(X, y * unit), plain.score(X, y), atol=1e-6)
+    assert str(scaled.diagnose()).splitlines()[-1] == str(plain.diagnose()).splitlines()[-1]
+
+
+def test_a_search_scores_targets_in_any_unit(rng):
+    X = rng.uniform(-1.0, 1.0, size=(250, 2))
+    few = np.where(np.arange(250) < 30, X[:, 0], np.nan)
+    grid = {"kernel__eta": [0.1, 10.0]}
+    searches = [KernelSearchCV(LapRLSRegressor(), grid, random_state=0).fit(X, few * unit) for unit in (1.0, 1e160)]
+    assert_allclose(searches[0].best_score_, searches[1].best_score_)
+
+
+def test_targets_that_overflow_are_refused(rng):
+    y = np.array([1.0, 2e250, np.nan, 3.0])
+    with pytest.raises(ValueError, match=r"Targets reach 2e\+250 in size; beyond 1e\+200"):
+        LapRLSRegressor().fit(rng.normal(size=(4, 2)), y)
+
+
+def fit_beyond_landmarks(rng, estimator, **parameters):
+    """Fit two copies of a cloud, far from each other: the labels are in one, and the landmarks in the other."""
+    cloud = rng.normal(size=(150, 2))
+    X, y = np.vstack([cloud, cloud + 1e3]), (cloud[:, 0] > 0.0).astype(int)
+    few = np.full(300, np.nan if estimator is LapRLSRegressor else -1.0)
+    few[:20] = y[:20]
+    kernel = DataDependentKernel(n_neighbors=10, **parameters)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = estimator(kernel=kernel).fit(X, few)
+        values = model.predict(X)
+    return model, values[:150], y, few[:20], [w for w in caught if "labelled rows shares" in str(w.message)], caught
+
+
+@pytest.mark.parametrize("estimator", [*CLASSIFIERS, LapRLSRegressor])
+@pytest.mark.parametrize("solver", ["direct", "cg"])
+def test_labels_beyond_the_landmarks_are_left_to_the_base_kernel(rng, estimator, solver):
+    landmarks = np.arange(150, 180)
+    model, values, y, _, told, caught = fit_beyond_landmarks(rng, estimator, landmarks=landmarks, solver=solver)
+    assert model.choice_.weights == {"base": 1.0}
+    assert np.mean((values > 0.5) == y) > 0.7
+    assert len(told) == 1
+    assert "None of the 20 labelled rows" in str(told[0].message)
+    assert "landmarks (30) lie in 1 of 2 components" in str(told[0].message)
+    assert {w.category for w in caught} == {DisconnectedGraphWarning}
+
+
+@pytest.mark.parametrize("estimator", [*CLASSIFIERS, LapRLSRegressor])
+def test_a_graph_kernel_that_cannot_see_the_labels_learns_their_mean(rng, estimator):
+    landmarks = np.arange(150, 180)
+    _, values, _, labels, told, caught = fit_beyond_landmarks(
+        rng, estimator, landmarks=landmarks, extension="graph", eta=1.0
+    )
+    assert len(told) == 1
+    assert "only the intercept is learnt" in str(told[0].message)
+    assert {w.category for w in caught} == {DisconnectedGraphWarning}
+    if estimator is LapRLSRegressor:
+        assert_allclose(values, labels.mean())
+    else:
+        assert len(np.unique(values)) == 1
+
+
+@pytest.mark.parametrize("landmarks", ["kmeans++", "farthest"])
+def test_one_landmark_in_the_other_component(rng, landmarks):
+    for seed in range(20):
+        model, values, *_, told, caught = fit_beyond_landmarks(
+            rng, LapSVC, landmarks=landmarks, n_landmarks=1, random_state=seed
+        )
+        assert np.all(np.isfinite(values))
+        assert {w.category for w in caught} == {DisconnectedGraphWarning}
+        if model.kernel_.landmark_indices_[0] >= 150:
+            assert len(told) == 1
+            return
+    pytest.fail("the landmark was never in the component without labels")

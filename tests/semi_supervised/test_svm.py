@@ -60,3 +60,32 @@ def test_an_unfinished_machine_is_told(rng, monkeypatch):
     K, signs, weights = problem(rng)
     with pytest.warns(ConvergenceWarning, match="60 examples"):
         support_vector_machine(K, signs, weights)
+
+
+@pytest.mark.parametrize("C", [1e8, 1e12, 1e15, 1e300])
+def test_a_large_cost_is_the_hard_margin(rng, C):
+    K, signs, weights = problem(rng)
+    K += 0.1 * np.eye(len(K))  # separable, with multipliers of about 10
+    dual, intercept = support_vector_machine(K, signs, C * weights)
+    assert 0.0 < np.abs(dual).max() < 1e3
+    peer = SVC(C=1e4, kernel="precomputed", tol=1e-9).fit(K, signs)
+    np.testing.assert_allclose(K @ dual + intercept, peer.decision_function(K), atol=1e-4)
+
+
+def test_one_heavy_example_does_not_hide_the_others(rng):
+    K, signs, weights = problem(rng)
+    K += 0.1 * np.eye(len(K))
+    weights[7] = 1e16
+    dual, intercept = support_vector_machine(K, signs, weights)
+    peer = SVC(C=1.0, kernel="precomputed", tol=1e-9).fit(K, signs, sample_weight=weights)
+    np.testing.assert_allclose(K @ dual + intercept, peer.decision_function(K), atol=1e-4)
+
+
+def test_contradictory_labels_at_a_huge_cost_are_told(rng):
+    K, signs, _ = problem(rng, size=20)
+    K[1], K[:, 1] = K[0], K[:, 0]  # example 1 is example 0, with the other label
+    K[1, 1] = K[0, 0]
+    with pytest.warns(ConvergenceWarning, match=r"does not separate its classes.*1e\+16.*Lower C"):
+        dual, _ = support_vector_machine(K, signs, np.full(20, 1e16))
+    assert np.all(np.isfinite(dual))
+    assert dual.any()

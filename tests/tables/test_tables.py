@@ -1,5 +1,7 @@
 """Columns become features, and images become rows."""
 
+import time
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -95,3 +97,46 @@ def test_truth_values_stay_numbers_when_one_is_missing():
     """The kind of a column must not depend on whether it is complete: the model keeps the kind for other files."""
     kinds = [prepared(pd.DataFrame({"a": cells}))[0].columns["a"] for cells in ([True, False], [True, None])]
     assert kinds == ["number", "number"]
+
+
+@pytest.mark.parametrize(
+    ("make", "dtype"),
+    [(np.asarray, np.float16), (np.asarray, np.float32), (np.asarray, np.float64), (sparse.csr_array, np.float32)],
+)
+def test_numbers_of_any_precision_are_checked_without_a_warning(rng, make, dtype):
+    X = rng.normal(size=(5, 3)).astype(dtype)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert typed_features(as_table(make(X)), None).dtype == dtype
+        X[2, 1] = np.inf
+        with pytest.raises(DataFileError, match=r"row 3.*inf is not a finite number"):
+            typed_features(as_table(make(X)), None)
+
+
+def test_ten_thousand_columns_take_no_longer_than_their_numbers(tmp_path, rng):
+    rows, columns = 60, 10_000
+    frame = pd.DataFrame(rng.normal(size=(rows, columns)).round(4), columns=[f"c{i}" for i in range(columns)])
+    frame["y"] = [("a", "b", None)[i % 3] for i in range(rows)]
+    frame.to_csv(tmp_path / "wide.csv", index=False)
+    start = time.process_time()  # of this process alone, on a machine that others use
+    table = read_table(tmp_path / "wide.csv", target="y")
+    plan = plan_preparation(table, standardize=True)
+    plan.transformer.fit_transform(typed_features(table, plan.columns))
+    assert time.process_time() - start < 4.0  # less than 1 s; with calls of pandas for each column 8 s and more
+
+
+def test_the_first_faulty_column_is_named_among_numbers_of_several_types():
+    frame = pd.DataFrame({"whole": [1, 2], "written": ["3", "4"], "large": [1.0, 1e200], "infinite": [np.inf, 0.0]})
+    plan = plan_preparation(as_table(frame[["whole", "written"]]), standardize=False)
+    np.testing.assert_array_equal(typed_features(as_table(frame), plan.columns), [[1.0, 3.0], [2.0, 4.0]])
+    with pytest.raises(DataFileError, match=r"row 2, column 'large': 1e.200 is too large"):
+        typed_features(as_table(frame), dict.fromkeys(frame.columns, "number"))
+
+
+def test_a_column_whose_variance_vanishes_is_refused(rng):
+    frame = pd.DataFrame(rng.normal(size=(30, 2)) * [1.0, 1e-160], columns=["a", "b"])
+    target = ["x", "y", None] * 10
+    with pytest.raises(DataFileError, match=r"column b: the largest number is .* Choose a smaller unit"):
+        fit_table(as_table(frame, target), Recipe())
+    with pytest.raises(DataFileError, match="column 2: the largest number"):
+        fit_table(as_table(frame.to_numpy(), target), Recipe())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +12,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_random_state
 
-from halfmoon._validation import check_choice, check_features, check_integer, check_points
+from halfmoon._validation import check_choice, check_features, check_integer, check_points, check_scale
+from halfmoon.exceptions import AccuracyWarning
 from halfmoon.graph._components import connected_components
 from halfmoon.graph._copies import find_copies
 from halfmoon.graph._links import Links, shortest_links
@@ -112,7 +114,7 @@ def knn_graph(
     rng = check_random_state(random_state)
     options = SearchOptions(recall, n_jobs, int(rng.randint(1 << 31)), progress)
     precomputed = isinstance(metric, str) and metric == "precomputed"
-    X = check_features(X, minimum=2) if precomputed else check_points(X, minimum=2)
+    X = check_features(X, minimum=2) if precomputed else check_scale(check_points(X, minimum=2))
     n = X.shape[0]
     check_integer("n_neighbors", n_neighbors, low=1, high=n - 1, advice=f"X has {n} rows, so at most {n - 1} others.")
     if precomputed:
@@ -151,9 +153,23 @@ def _neighbors(X: Any, k: int, metric: Metric, method: str, options: SearchOptio
         distances, indices = np.empty((1, 0)), np.empty((1, 0), dtype=np.intp)
     else:
         distances, indices = search.neighbors_of_data(q)
+        if not callable(metric):  # a function of the user's may well find distinct points equal
+            _warn_if_lost(distances)
     if not distinct:
         distances, indices = copies.expand(distances, indices, k)
     return Found(distances, indices, search.method, search.recall, search.recall_sample)
+
+
+def _warn_if_lost(distances: Matrix) -> None:
+    """Warn of distinct points at distance 0: which of them are neighbours is left to chance."""
+    lost = int((distances == 0.0).any(axis=1).sum())
+    if lost:
+        warnings.warn(
+            f"{lost} of {len(distances)} distinct points have a neighbour at distance 0 that is not a copy: squares of "
+            "their differences vanish in float64. Rescale the features, or drop the rows that are far from all others.",
+            AccuracyWarning,
+            stacklevel=2,
+        )
 
 
 def _symmetric(found: Found, weigh: WeightFunction, symmetrize: str) -> sparse.csr_array:

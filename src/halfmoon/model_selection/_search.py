@@ -30,6 +30,7 @@ from halfmoon.regularizers import PowerRegularizer
 from halfmoon.restriction import Restriction, restrict_powers
 from halfmoon.semi_supervised._labels import Examples
 from halfmoon.semi_supervised._pieces import LabeledKernels
+from halfmoon.semi_supervised._scores import r_squared
 
 __all__ = ["KernelSearchCV"]
 
@@ -206,7 +207,7 @@ class KernelSearchCV(MetaEstimatorMixin, BaseEstimator):
         """What the candidates are scored by; a function, so it is not kept in the state, which goes into files."""
         if self.scoring is not None:
             return get_scorer(self.scoring)
-        return _accuracy if is_classifier(self.estimator) else get_scorer("r2")
+        return _accuracy if is_classifier(self.estimator) else _r2
 
     def score(self, X: Any, y: Any) -> float:
         """Return the score of the best estimator on new points."""
@@ -357,6 +358,10 @@ class _Trials:
 
 def _accuracy(model: Any, X: Any, y: NDArray[Any]) -> float:
     return float(np.mean(model.predict(X) == y))
+
+
+def _r2(model: Any, X: Any, y: NDArray[np.float64]) -> float:
+    return r_squared(y, model.predict(X))
 
 
 def _truth(model: Any, examples: Examples) -> NDArray[Any]:

@@ -22,7 +22,7 @@ from halfmoon.semi_supervised._ridge import RidgePath
 __all__ = ["Choice", "choose_kernel"]
 
 Matrix = NDArray[np.float64]
-SHARES = (0.0, 0.1, 0.3, 0.5, 0.8, 1.0)  # of the base kernel in the sum
+SHARES: tuple[float, ...] = (0.0, 0.1, 0.3, 0.5, 0.8, 1.0)  # of the base kernel in the sum
 ALPHAS = tuple(10.0**e for e in np.arange(-3.0, 0.51, 0.5))  # for classes, kernels of unit diagonal
 ALPHAS_OF_TARGETS = tuple(10.0**e for e in np.arange(-5.0, 0.1, 1.0))
 TEMPERATURES = 2.0 ** np.arange(6)  # of held-out values, as log-odds
@@ -52,10 +52,13 @@ def choose_kernel(
     if extension == "auto":
         # Where a component holds no label the graph is silent: the base kernel must have a say.
         shares = SHARES[1:] if pieces.leaves_components_out else SHARES
+        shares = (1.0,) if pieces.beyond_landmarks else shares
         mixes = [{"graph": 1.0 - share, "base": share} for share in shares]
         mixes = [{name: weight for name, weight in mix.items() if weight > 0.0} for mix in mixes]
     else:
         mixes = [{extension: 1.0}]
+    if classes is None:
+        Y = Y / (np.abs(Y).max() or 1.0)  # the unit of targets does not matter, and their squares must not overflow
     best, chosen = np.inf, None
     for mix in mixes:
         path = RidgePath(pieces.mixed(mix), Y, weights)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
@@ -16,6 +17,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from halfmoon._validation import check_points, validate_data
+from halfmoon.exceptions import DisconnectedGraphWarning
 from halfmoon.kernels import DataDependentKernel, fit_small
 from halfmoon.regularizers import Regularizer
 from halfmoon.semi_supervised._auto import Choice, choose_kernel
@@ -121,6 +123,7 @@ class LapEstimator(BaseEstimator):
         """Choose the kernel and fit the model to the examples."""
         if pieces is None:
             pieces = LabeledKernels(self.kernel_, examples.X, examples.rows)
+        _warn_if_beyond_landmarks(pieces)
         self._examples, self._pieces = examples, pieces
         self.choice_ = self._choose(examples, pieces)
         self.dual_coef_, self.intercept_ = self._solve(pieces.mixed(self.choice_.weights), examples)
@@ -277,6 +280,24 @@ class LapClassifier(ClassifierMixin, LapEstimator):
         held_out = self._leave_one_out(self._pieces.mixed(weights), self._examples)
         right = self._winners(held_out) == self._examples.targets
         return float(np.average(right, weights=self._examples.weights))
+
+
+def _warn_if_beyond_landmarks(pieces: LabeledKernels) -> None:
+    """Warn of labels that the graph cannot spread; the kernel extension speaks through the base kernel everywhere."""
+    kernel = pieces.kernel
+    if kernel.extension == "kernel" or not pieces.beyond_landmarks:
+        return
+    components, landmarks = kernel.regularizer_.components, kernel.landmark_indices_
+    remains = "the base kernel decides alone" if kernel.extension == "auto" else "only the intercept is learnt"
+    warnings.warn(
+        f"None of the {len(np.unique(pieces.rows))} labelled rows shares a component of the graph with a landmark: "
+        f"the landmarks ({len(landmarks)}) lie in {int((components.covered_by(landmarks) > 0).sum())} of "
+        f"{components.count} components. The graph says nothing about the labels, and {remains}. Use "
+        "landmarks='random', which prefers labelled rows, raise n_landmarks, or connect the graph with "
+        "graph_params={'connect': True}.",
+        DisconnectedGraphWarning,
+        stacklevel=4,
+    )
 
 
 def _asked_too_late() -> bool:

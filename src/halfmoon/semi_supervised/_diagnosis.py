@@ -28,7 +28,9 @@ class Diagnosis:
     component_labels : ndarray
         Labelled examples in each of these components.
     error_bound : float
-        Verified relative error of Q^+ on the landmarks.
+        Bound on the relative error of Q^+ on the landmarks.
+    bound_kind : {"proven", "probable", "estimated"}
+        What that bound rests on.
     choice : str
         The kernel that was chosen, and why.
     scores : dict
@@ -42,6 +44,7 @@ class Diagnosis:
     component_sizes: NDArray[np.int64]
     component_labels: NDArray[np.int64]
     error_bound: float
+    bound_kind: str
     choice: str
     scores: dict[str, float]
 
@@ -60,6 +63,7 @@ class Diagnosis:
             component_sizes=components.sizes[order],
             component_labels=np.bincount(components.labels[rows], minlength=components.count)[order],
             error_bound=kernel.restriction_.error_bound,
+            bound_kind=kernel.restriction_.bound_kind,
             choice=str(estimator.choice_),
             scores=scores,
         )
@@ -85,7 +89,7 @@ class Diagnosis:
             f"halfmoon {self.name}: {self.n_rows} distinct points, {self.n_labeled} labelled",
             f"  graph: {len(self.component_sizes)} components, the largest with {self.component_sizes[0]} points; "
             f"{int(bare.sum())} components with {int(self.component_sizes[bare].sum())} points hold no label",
-            f"  landmarks: {self.n_landmarks}, Q^+ on them verified to {self.error_bound:.1e}",
+            f"  landmarks: {self.n_landmarks}, Q^+ on them accurate to {self.error_bound:.1e} ({self.bound_kind})",
             f"  kernel: {self.choice}",
             f"  {self.verdict}",
         ]

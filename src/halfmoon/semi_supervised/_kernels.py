@@ -15,6 +15,7 @@ def smo(
     signs,  # IN   (m,) 1 or -1
     bounds,  # IN   (m,) upper bounds of alpha, C times the weight; 0 leaves an example out
     tolerance,  # IN   largest violation of the optimality conditions
+    rounding,  # IN   violations below `rounding` times the sum of alpha cannot be told from 0
     max_steps,  # IN
     alpha,  # INOUT (m,) a feasible start, then the solution
 ):
@@ -31,7 +32,9 @@ def smo(
     violation = np.inf
     for _ in range(max_steps):
         up, highest = -1, -np.inf
+        total = 0.0
         for t in range(m):
+            total += alpha[t]
             if (alpha[t] < bounds[t]) if signs[t] > 0.0 else (alpha[t] > 0.0):
                 value = -signs[t] * gradient[t]
                 if value > highest:
@@ -48,7 +51,7 @@ def smo(
                     if gain < best:
                         down, best = t, gain
         violation = highest - lowest
-        if not violation > tolerance or down < 0:
+        if not violation > max(tolerance, rounding * total) or down < 0:
             break
         # Move along (s_up, -s_down), which keeps signs' alpha, as far as the curvature and the box allow.
         curvature = max(K[up, up] + K[down, down] - 2.0 * K[up, down], LEAST_CURVATURE)
@@ -64,9 +67,12 @@ def smo(
 
 @njit
 def _moved(value, step, bound):
-    """Return value + step; exactly at an end of the box where it comes within rounding of it."""
+    """Return value + step; exactly at an end of the box where it comes within rounding of it.
+
+    The rounding is that of the numbers added: beside a bound of 1e15 a multiplier of 1 is far from 0.
+    """
     moved = value + step
-    if moved <= 1e-14 * bound:
+    if moved <= 1e-14 * value:
         return 0.0
     if moved >= (1.0 - 1e-14) * bound:
         return bound

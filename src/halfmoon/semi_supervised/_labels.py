@@ -15,6 +15,9 @@ from halfmoon.graph import find_copies
 
 __all__ = ["Examples", "class_labels", "regression_targets"]
 
+LARGEST_WEIGHT = 1e300  # of an example: thousands of them, divided by a ridge, must not overflow
+LARGEST_TARGET = 1e200  # coefficients are targets over a ridge, and must not overflow either
+
 
 @dataclass(frozen=True)
 class Examples:
@@ -83,7 +86,8 @@ class Examples:
 
     def scaled(self, factors: NDArray[np.float64]) -> Examples:
         """Return the examples with their weights multiplied."""
-        return replace(self, weights=self.weights * factors)
+        with np.errstate(over="ignore"):
+            return replace(self, weights=_checked_weights(self.weights * factors))
 
 
 def _merged(rows: NDArray[np.intp], targets: NDArray[Any], weights: NDArray[np.float64]) -> dict[str, NDArray[Any]]:
@@ -91,8 +95,20 @@ def _merged(rows: NDArray[np.intp], targets: NDArray[Any], weights: NDArray[np.f
     order = np.lexsort((targets, rows))
     rows, targets, weights = rows[order], targets[order], weights[order]
     starts = np.concatenate(([True], (rows[1:] != rows[:-1]) | (targets[1:] != targets[:-1])))
-    masses = np.bincount(np.cumsum(starts) - 1, weights=weights)
+    masses = _checked_weights(np.bincount(np.cumsum(starts) - 1, weights=weights).astype(np.float64))
     return {"rows": rows[starts], "targets": targets[starts], "weights": masses}
+
+
+def _checked_weights(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return weights whose sums, divided by a ridge, can be computed with."""
+    largest = float(weights.max())
+    if not 1.0 / LARGEST_WEIGHT <= largest <= LARGEST_WEIGHT:
+        raise ValueError(
+            f"The largest weight of a labelled row, sample weight times class weight, is {largest:.3g}. It must be "
+            f"between {1.0 / LARGEST_WEIGHT:g} and {LARGEST_WEIGHT:g}. Multiply all weights by one number that brings "
+            "them near 1."
+        )
+    return weights
 
 
 def class_labels(y: Any, n: int) -> tuple[NDArray[np.bool_], NDArray[Any], NDArray[np.intp]]:
@@ -124,6 +140,11 @@ def regression_targets(y: Any, n: int) -> tuple[NDArray[np.bool_], NDArray[np.fl
         raise ValueError(f"y must hold one target a row of X: expected shape ({n},), got {targets.shape}.")
     if np.isinf(targets).any():
         raise ValueError("Input y contains infinity or a value too large for dtype('float64').")
+    largest = float(np.nanmax(np.abs(targets), initial=0.0))
+    if largest > LARGEST_TARGET:
+        raise ValueError(
+            f"Targets reach {largest:.3g} in size; beyond {LARGEST_TARGET:g} predictions overflow. Use a larger unit."
+        )
     return ~np.isnan(targets), targets
 
 

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
-from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
 from halfmoon._validation import check_points, check_real, validate_data
@@ -17,6 +16,7 @@ from halfmoon.semi_supervised._base import LapClassifier, LapEstimator
 from halfmoon.semi_supervised._diagnosis import Diagnosis
 from halfmoon.semi_supervised._labels import Examples, regression_targets
 from halfmoon.semi_supervised._ridge import RidgePath, RidgeSolution
+from halfmoon.semi_supervised._scores import r_squared
 
 __all__ = ["LapRLSClassifier", "LapRLSRegressor"]
 
@@ -182,14 +182,34 @@ class LapRLSRegressor(RegressorMixin, _Ridge):
         weights, pieces, examples = self.choice_.weights, self._pieces, self._examples
         solution = self._ridge(pieces.mixed(weights), examples)
         variance = solution.variance(*pieces.against(weights, A))
-        y = examples.targets - np.average(examples.targets, weights=examples.weights)
+        unit = np.abs(examples.targets).max() or 1.0  # squares of targets may overflow
+        y = examples.targets / unit
+        y = y - np.average(y, weights=examples.weights)
         scale = float(y @ solution.inverse @ y) / len(y)  # the marginal likelihood's own estimate
-        return np.sqrt(scale * variance)
+        return unit * np.sqrt(scale * variance)
 
     @property
     def transduction_(self) -> NDArray[np.float64]:
         """Predictions at the training rows."""
         return self._decide_training()[:, 0]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the coefficient of determination R^2 of the predictions, for targets in any unit.
+
+        Parameters
+        ----------
+        X : array-like or scipy sparse of shape (m, d)
+            Points.
+        y : array-like of shape (m,)
+            True targets.
+        sample_weight : array-like of shape (m,), default=None
+            Weights of the points.
+
+        Returns
+        -------
+        float
+        """
+        return r_squared(y, self.predict(X), sample_weight)
 
     def diagnose(self) -> Diagnosis:
         """Return a readout: components, landmarks, error bound, and whether the unlabelled rows help."""
@@ -198,7 +218,7 @@ class LapRLSRegressor(RegressorMixin, _Ridge):
 
         def score(mix: Mapping[str, float]) -> float:
             held_out = self._leave_one_out(self._pieces.mixed(mix), self._examples)
-            return float(r2_score(y, held_out[:, 0], sample_weight=w))
+            return r_squared(y, held_out[:, 0], w)
 
         scores = {"chosen": score(self.choice_.weights), "base kernel alone": score({"base": 1.0})}
         return Diagnosis.of(self, scores)

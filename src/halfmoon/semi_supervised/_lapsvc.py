@@ -85,7 +85,7 @@ class LapSVC(LapClassifier):
 
     @property
     def _C(self) -> float:
-        return 1.0 / (self.choice_.alpha if self._given_alpha is None else self._given_alpha)
+        return 1.0 / self.choice_.alpha if self.C is None else check_real("C", self.C, strict=True)
 
     def _solve(self, K: Matrix, examples: Examples) -> tuple[Matrix, NDArray[np.float64]]:
         bounds = self._C * examples.weights

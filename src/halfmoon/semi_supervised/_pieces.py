@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 from scipy import linalg, sparse
 
 from halfmoon._base_kernels import BaseKernel
-from halfmoon._extensions import GraphExtension, KernelExtension
+from halfmoon._caches import without_caches
+from halfmoon._extensions import GraphExtension, KernelExtension, Measured
 from halfmoon.kernels import DataDependentKernel
 from halfmoon.runtime import ThreadExecutor, thread_count
 
@@ -43,6 +44,10 @@ class LabeledKernels:
         self.known: tuple[NDArray[np.intp], Matrix] | None = None
         self.X_L = X[rows].astype(np.float64)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what can be computed again without a solve."""
+        return without_caches(self, kept=("placed",)) | {"known": None}
+
     @property
     def leaves_components_out(self) -> bool:
         """Whether the graph has components without a labelled row (for the budget kernel: several components)."""
@@ -51,19 +56,28 @@ class LabeledKernels:
             return components.count > 1
         return len(np.unique(components.labels[self.rows])) < components.count
 
+    @property
+    def beyond_landmarks(self) -> bool:
+        """Whether no labelled row shares a component of the graph with a landmark: the graph kernel vanishes on all."""
+        if self.kernel.method == "budget":
+            return False  # labelled rows are placed by their nearest landmarks
+        components = self.kernel.regularizer_.components
+        covered = components.covered_by(self.kernel.landmark_indices_) > 0
+        return not covered[components.labels[self.rows]].any()
+
     @cached_property
     def base(self) -> Matrix:
         """K on the labelled rows."""
         return self.kernel.base_kernel_(self.X_L, self.X_L)
 
     @cached_property
-    def measured(self) -> tuple[KernelExtension, Matrix]:
-        """The kernel extension and its k_x' F on the labelled rows, with F F' = (A + eta K_hat)^-1."""
+    def measured(self) -> tuple[KernelExtension, Measured]:
+        """The kernel extension and the labelled rows as it sees them."""
         extension = self.kernel.extension_
         if not isinstance(extension, KernelExtension):
             extension = self.kernel.extend("kernel")
             assert isinstance(extension, KernelExtension)
-        return extension, self.to_landmarks @ extension.root
+        return extension, extension.measure(self.X_L, self.to_landmarks)
 
     @cached_property
     def to_landmarks(self) -> Matrix:
@@ -73,8 +87,8 @@ class LabeledKernels:
     @cached_property
     def bent(self) -> Matrix:
         """Equation 6 on the labelled rows."""
-        extension, M = self.measured
-        return self.base - extension.eta * (M @ M.T)
+        extension, seen = self.measured
+        return extension.between(seen, seen, self.base)
 
     def bent_without(self, held_out: NDArray[np.intp]) -> Matrix:
         """Equation 6 on the labelled rows, measured at all landmarks but those among the held-out rows.
@@ -82,9 +96,9 @@ class LabeledKernels:
         A held-out row that stays a landmark is no new point: the graph itself speaks there (footnote 5 of the paper).
         F F' less some of the rows and columns of its inverse is F F' off the span of these rows of F.
         """
-        extension, M = self.measured
+        extension, seen = self.measured
         left_out = np.isin(self.kernel.landmark_indices_, self.rows[held_out])
-        MZ = M @ linalg.qr(extension.root[left_out].T, mode="economic")[0]
+        MZ = seen.within @ linalg.qr(extension.root[left_out].T, mode="economic")[0]
         return self.bent + extension.eta * (MZ @ MZ.T)
 
     @cached_property
@@ -141,7 +155,7 @@ class LabeledKernels:
     def graph(self) -> Matrix:
         """K_g(x, x') / (s_x s_x') on the labelled rows."""
         K, sizes = self._among
-        return K / np.outer(sizes, sizes)
+        return K / sizes[:, None] / sizes  # not by the products, which underflow where the graph kernel vanishes
 
     def unit(self, name: str) -> float:
         """Return the factor that brings the mean diagonal on the labelled rows to 1."""
@@ -197,14 +211,16 @@ class LabeledKernels:
         """
         used = {name: weight for name, weight in weights.items() if weight > 0.0}
         scale = {name: weight * self.unit(name) for name, weight in used.items() if name != "graph"}
-        centers, coef = [self.X_L], [sum(scale.values()) * dual]
-        if "kernel" in scale:  # -eta k_x' F F' k_L dual, an expansion over the landmarks
-            extension, M = self.measured
+        centers, coef = [self.X_L], [scale.get("base", 0.0) * dual]
+        if "kernel" in scale:  # r_x as an expansion over the labelled rows and the landmarks
+            _, seen = self.measured
+            coef[0] = coef[0] + scale["kernel"] * np.where(seen.on[:, None], 0.0, dual)
             centers.append(self.kernel.landmarks_)
-            coef.append(-extension.eta * scale["kernel"] * (extension.root @ (M.T @ dual)))
+            coef.append(scale["kernel"] * (seen.rest.T @ dual))
         values, graph = None, None
         if "graph" in used:
             graph, _ = self.placed
+            _ = graph.sizes_everywhere  # what every prediction divides by is solved for here, not in the first of them
             values = used["graph"] * (graph.on_training_points(self.on_landmarks(dual)) if known is None else known)
         return Decision(
             base=self.kernel.base_kernel_,

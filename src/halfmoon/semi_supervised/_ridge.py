@@ -1,4 +1,4 @@
-"""Kernel ridge regression on a Gram matrix: one decomposition serves every ridge, leave-one-out errors included."""
+"""Kernel ridge regression on a Gram matrix, in closed form, leave-one-out errors included."""
 
 from __future__ import annotations
 
@@ -37,18 +37,15 @@ class RidgePath:
     """Minimise sum_i w_i (y_i - f(x_i) - b)^2 + alpha |f|^2 with a free intercept b, for any alpha.
 
     With G = K + alpha diag(1 / w) and P = G^-1 - G^-1 1 1' G^-1 / (1' G^-1 1) the dual is P y, and leaving out i
-    changes the prediction at x_i to y_i - (P y)_i / P_ii. G^-1 = w^1/2 V (s + alpha)^-1 V' w^1/2 with
-    w^1/2 K w^1/2 = V s V'.
+    changes the prediction at x_i to y_i - (P y)_i / P_ii.
     """
 
     def __init__(self, K: Matrix, Y: Matrix, weights: NDArray[np.float64]) -> None:
-        root = np.sqrt(weights)
-        eigenvalues, V = linalg.eigh(root[:, None] * K * root)
-        self.eigenvalues, self.V, self.Y = np.maximum(eigenvalues, 0.0), root[:, None] * V, Y
+        self.K, self.Y, self.weights = K, Y, weights
 
     def at(self, alpha: float) -> RidgeSolution:
         """Return the solution for one ridge."""
-        G_inverse = (self.V / (self.eigenvalues + alpha)) @ self.V.T
+        G_inverse = self._inverse(alpha)
         sums = G_inverse.sum(axis=1)
         P = G_inverse - np.outer(sums, sums) / sums.sum()
         dual = P @ self.Y
@@ -56,3 +53,22 @@ class RidgePath:
         # A single example: nothing is left to predict it from.
         residuals = np.divide(dual, diagonal, out=self.Y.copy(), where=diagonal > 0.0)
         return RidgeSolution(dual, (sums @ self.Y) / sums.sum(), residuals, P, sums)
+
+    def _inverse(self, alpha: float) -> Matrix:
+        """Return G^-1, with G brought to a diagonal of ones first: weights may differ by any power of ten."""
+        with np.errstate(divide="ignore", over="ignore"):
+            d = 1.0 / np.sqrt(np.maximum(np.diagonal(self.K) + alpha / self.weights, np.finfo(float).tiny))
+        M = d[:, None] * self.K * d
+        np.fill_diagonal(M, 1.0)
+        return d[:, None] * _inverse_of_unit_diagonal(M) * d
+
+
+def _inverse_of_unit_diagonal(M: Matrix) -> Matrix:
+    """Return M^-1; eigenvalues that rounding hides count as rounding, as if the ridge were that large."""
+    factor, failed = linalg.lapack.dpotrf(M, lower=1)
+    if not failed:
+        inverse, failed = linalg.lapack.dpotri(factor, lower=1)
+    if not failed:
+        return np.tril(inverse) + np.tril(inverse, -1).T
+    eigenvalues, V = linalg.eigh(M)
+    return (V / np.maximum(eigenvalues, len(M) * np.finfo(float).eps)) @ V.T

@@ -21,6 +21,7 @@ Vector = NDArray[np.float64]
 TOLERANCE = 1e-9  # labelled rows are few: an accurate optimum costs little and does not hang on their order
 STEPS_PER_EXAMPLE = 100_000
 WORK_AT_ONCE = 50_000_000  # steps times examples in one call of the kernel, which Ctrl-C has to wait for
+LARGEST_BOUND = 1e11  # over the largest kernel value: values of K alpha still have digits below the margin of 1
 
 
 def support_vector_machine(
@@ -44,21 +45,35 @@ def support_vector_machine(
     if used.size and np.all(used == used[0]):  # one class only: the intercept says it all
         return np.zeros(len(signs)), float(used[0])
     K = np.ascontiguousarray(K)
-    # Values of K alpha are rounded: no violation below that can be told from 0.
-    rounding = np.finfo(float).eps * float(np.diagonal(K).max(initial=0.0)) * float(bounds.sum())
-    tolerance = max(tolerance, rounding)
+    largest = float(np.diagonal(K).max(initial=0.0))
+    limit = LARGEST_BOUND / largest if largest > 0.0 else np.inf
     alpha = np.zeros(len(signs))
+    rounding = np.finfo(float).eps * largest  # of K alpha, relative to the sum of alpha
     at_once, left = WORK_AT_ONCE // len(signs) + len(signs), STEPS_PER_EXAMPLE * len(signs)
     while True:
-        intercept, violation = smo(K, signs, bounds, tolerance, min(left, at_once), alpha)  # goes on from alpha
-        left -= min(left, at_once)
-        if left == 0 or not violation > tolerance:
-            break
-    if violation > tolerance:
-        warnings.warn(
-            f"A support vector machine on {len(signs)} examples was stopped with a violation of {violation:.1e} of its "
-            f"optimality conditions (aim {tolerance:.1e}). Lower C (now up to {bounds.max():.3g}).",
-            ConvergenceWarning,
-            stacklevel=2,
+        intercept, violation = smo(  # goes on from alpha
+            K, signs, np.minimum(bounds, limit), tolerance, rounding, min(left, at_once), alpha
         )
+        left -= min(left, at_once)
+        aim = max(tolerance, rounding * float(alpha.sum()))
+        if left == 0 or not violation > aim:
+            break
+    _warn_if_inexact(alpha, bounds, limit, violation, aim)
     return signs * alpha, float(intercept)
+
+
+def _warn_if_inexact(alpha: Vector, bounds: Vector, limit: float, violation: float, aim: float) -> None:
+    """Warn of a machine that was stopped, or that ran into the largest bound that float64 can compute with."""
+    if violation > aim:
+        what = (
+            f"was stopped with a violation of {violation:.1e} of its optimality conditions (aim {aim:.1e}). "
+            f"Lower C (now up to {bounds.max():.3g})."
+        )
+    elif np.any((alpha >= limit) & (bounds > limit)):
+        what = (
+            f"does not separate its classes, so that C times the weight counts, up to {bounds.max():.3g}; beyond "
+            f"{limit:.3g} float64 has no digits left, and it was solved with that. Lower C or the weights."
+        )
+    else:
+        return
+    warnings.warn(f"A support vector machine on {len(alpha)} examples {what}", ConvergenceWarning, stacklevel=3)

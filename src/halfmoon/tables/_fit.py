@@ -15,7 +15,7 @@ from halfmoon.kernels import DataDependentKernel
 from halfmoon.model_selection import KernelSearchCV
 from halfmoon.semi_supervised import LapRLSRegressor, LapSVC
 from halfmoon.tables._model import TableModel
-from halfmoon.tables._prepare import plan_preparation, typed_features
+from halfmoon.tables._prepare import check_scales, plan_preparation, typed_features
 from halfmoon.tables._table import Table
 from halfmoon.tables._targets import check_slips, class_codes, guess_task, labeled_rows, regression_values
 
@@ -85,7 +85,10 @@ def fit_table(table: Table, recipe: Recipe, tell: Tell = lambda note: None) -> T
     plan = plan_preparation(table, standardize=standardize)
     for note in (*table.notes, *plan.notes):
         tell(note)
-    features = plan.transformer.fit_transform(typed_features(table, plan.columns))
+    typed = typed_features(table, plan.columns)
+    if standardize:
+        check_scales(table, typed)
+    features = plan.transformer.fit_transform(typed)
     estimator, tuning = _fit_estimator(features, problem, recipe)
     return TableModel(
         Pipeline([("prepare", plan.transformer), ("model", estimator)]),
@@ -169,4 +172,5 @@ def _facts(estimator: Any, table: Table, problem: _Problem) -> dict[str, Any]:
         "landmarks": len(kernel.landmark_indices_),
         "components": int(kernel.restriction_.n_components),
         "error_bound": float(kernel.restriction_.error_bound),
+        "bound_kind": kernel.restriction_.bound_kind,
     } | ({"kernel": str(estimator.choice_)} if hasattr(estimator, "choice_") else {})

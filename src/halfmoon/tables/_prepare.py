@@ -9,16 +9,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
+from halfmoon._validation import SMALLEST
 from halfmoon.tables._numbers import LARGEST, fault
 from halfmoon.tables._table import NUMBER, SHOWN, TEXT, Table
 
-__all__ = ["Preparation", "plan_preparation", "typed_features", "unseen_categories"]
+__all__ = ["Preparation", "check_scales", "plan_preparation", "typed_features", "unseen_categories"]
 
 MISSING_TEXT = "(missing)"
 MAX_CATEGORIES = 100  # of a column; rarer texts share one feature
@@ -53,14 +55,18 @@ def plan_preparation(table: Table, *, standardize: bool) -> Preparation:
         empty = int(np.isnan(X).sum())
         notes = [f"{empty} missing values are replaced by the median of their feature"] if empty else []
         return Preparation(None, _numbers(standardize), notes)
-    kinds = {name: _kind(table, name) for name in X.columns}
+    kinds = _kinds(table)
     columns = {name: kind for name, kind in kinds.items() if kind in (NUMBER, TEXT)}
     if not columns:
         raise table.error("there is no column of features besides the target.")
     numbers, texts = ([name for name, kind in columns.items() if kind == wanted] for wanted in (NUMBER, TEXT))
-    parts = [("numbers", _numbers(standardize), numbers), ("texts", _texts(), texts)]
-    transformer = ColumnTransformer([part for part in parts if part[2]], sparse_threshold=0.0)
+    transformer = _by_kind(numbers, texts, standardize) if texts else _numbers(standardize)
     return Preparation(columns, transformer, [*_left_out(kinds), *_notes(X, numbers, texts)])
+
+
+def _by_kind(numbers: list[str], texts: list[str], standardize: bool) -> Any:
+    parts = [("numbers", _numbers(standardize), numbers), ("texts", _texts(), texts)]
+    return ColumnTransformer([part for part in parts if part[2]], sparse_threshold=0.0)
 
 
 def _numbers(standardize: bool) -> Any:
@@ -75,16 +81,32 @@ def _texts() -> Any:
     return make_pipeline(SimpleImputer(strategy="constant", fill_value=MISSING_TEXT), encoder)
 
 
+def _kinds(table: Table) -> dict[str, str]:
+    """Return for every column "number" or "text", or why it is left out."""
+    X = table.X
+    filled, ready = X.notna().any(), _ready_numbers(X)
+    kinds = {}
+    for name, has_cells, is_ready in zip(X.columns, filled, ready, strict=True):
+        if not has_cells:
+            kinds[name] = "empty"
+        elif name in table.categorical:
+            kinds[name] = TEXT
+        else:
+            kinds[name] = NUMBER if is_ready else _kind(table, name)
+    return kinds
+
+
+def _ready_numbers(X: Any) -> NDArray[np.bool_]:
+    """Return which columns hold numbers of numpy: they are read all at once, as a call for each of 10,000 is slow."""
+    return np.array([isinstance(dtype, np.dtype) and dtype.kind in "fiub" for dtype in X.dtypes], dtype=bool)
+
+
 def _kind(table: Table, name: str) -> str:
-    """Return "number" or "text", or why the column is left out."""
+    """Return "number" or "text" for a column that is not empty, or why it is left out."""
     import pandas as pd
 
     column = table.X[name]
     present = column[column.notna()]
-    if not len(present):
-        return "empty"
-    if name in table.categorical:
-        return TEXT
     if _is_numeric(column):
         return NUMBER
     numbers = pd.to_numeric(present.astype(str), errors="coerce")
@@ -119,7 +141,7 @@ def _notes(X: Any, numbers: list[str], texts: list[str]) -> list[str]:
     notes = []
     if texts:
         notes.append(f"text is one-hot encoded: {_listed(texts)}")
-    empty = {name: int(X[name].isna().sum()) for name in (*numbers, *texts)}
+    empty = X.isna().sum().to_dict()
     holes = [name for name in numbers if empty[name]]
     if holes:
         total = sum(empty[name] for name in holes)
@@ -158,11 +180,39 @@ def typed_features(table: Table, columns: dict[str, str] | None, n_features: int
         raise table.error(f"the column {missing[0]!r} that the model was fitted with is {why}.")
     import pandas as pd
 
-    typed = {
-        name: _numbers_of(table, name, advice="Mend it or empty the cell.") if kind == NUMBER else _texts_of(X[name])
-        for name, kind in columns.items()
-    }
-    return pd.DataFrame(typed)
+    numbers, texts = ([name for name, kind in columns.items() if kind == wanted] for wanted in (NUMBER, TEXT))
+    parts = [_typed_numbers(table, numbers), pd.DataFrame({name: _texts_of(X[name]) for name in texts}, index=X.index)]
+    return pd.concat(parts, axis=1)[list(columns)]
+
+
+def _typed_numbers(table: Table, names: list[str]) -> Any:
+    """Return columns as a frame of float64, or refuse the first cell that cannot be computed with."""
+    import pandas as pd
+
+    X = table.X[names]
+    ready = _ready_numbers(X)
+    values = np.zeros(X.shape)
+    values[:, ready] = X.loc[:, ready].to_numpy(dtype=np.float64)
+    for i in np.flatnonzero(~ready | (np.abs(values) > LARGEST).any(axis=0)):
+        values[:, i] = _numbers_of(table, names[i], advice="Mend it or empty the cell.")
+    return pd.DataFrame(values, columns=names, index=X.index)
+
+
+def check_scales(table: Table, features: Any) -> None:
+    """Refuse columns of numbers so small that their variance vanishes: they would count as constant, in silence."""
+    if sparse.issparse(features):
+        names, largest = np.arange(features.shape[1]), abs(features).max(axis=0).toarray().ravel()
+    elif hasattr(features, "columns"):
+        numbers = features.select_dtypes("number")
+        names, largest = numbers.columns, numbers.abs().max().to_numpy()
+    else:
+        names, largest = np.arange(1, features.shape[1] + 1), np.abs(features).max(axis=0)
+    small = np.flatnonzero((largest > 0.0) & (largest.astype(np.float64) < SMALLEST))
+    if len(small):
+        raise table.error(
+            f"column {names[small[0]]!s}: the largest number is {largest[small[0]]:.3g}, and squares of such numbers "
+            "vanish. Choose a smaller unit."
+        )
 
 
 def _texts_of(column: Any) -> Any:
@@ -239,18 +289,24 @@ def _checked_matrix(table: Table, n_features: int | None) -> Any:
 
 def _first_wrong_cell(X: Any) -> tuple[int, str, float] | None:
     """Return row, name and value of the first number that is infinite or too large; NaN is a missing one."""
-    rows = np.flatnonzero(((X > LARGEST) | (X < -LARGEST)).any(axis=1))
+    limit = _largest_of(X.dtype)
+    rows = np.flatnonzero((np.abs(X) > limit).any(axis=1))
     if not len(rows):
         return None
     row = X[rows[0]]
-    column = int(np.flatnonzero(np.abs(row) > LARGEST)[0])
+    column = int(np.flatnonzero(np.abs(row) > limit)[0])
     return int(rows[0]), f"feature {column + 1}", float(row[column])
 
 
 def _first_wrong_entry(X: Any) -> tuple[int, str, float] | None:
     """Return the same of sparse rows, where nothing can be missing."""
-    wrong = np.flatnonzero(~(np.abs(X.data) <= LARGEST))
+    wrong = np.flatnonzero(~(np.abs(X.data) <= _largest_of(X.dtype)))
     if not len(wrong):
         return None
     row = int(np.searchsorted(X.indptr, wrong[0], side="right")) - 1
     return row, f"index {X.indices[wrong[0]]}", float(X.data[wrong[0]])
+
+
+def _largest_of(dtype: np.dtype[Any]) -> float:
+    """Return the limit as a number of this type: what float32 cannot hold cannot be compared with in float32."""
+    return min(LARGEST, float(np.finfo(dtype).max)) if dtype.kind == "f" else LARGEST

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -107,7 +108,7 @@ def _check_header(path: Path, header: list[str], wanted: Wanted) -> None:
     # A model may know its columns by such names; in any other file they are the first row of data.
     if _are_numbers(header) and not (wanted.known and wanted.known.keys() <= set(header)):
         raise DataFileError(f"{path}: the first line holds numbers. Add a line above it that names the columns.")
-    twice = {name for name in header if header.count(name) > 1}
+    twice = [name for name, times in Counter(header).items() if times > 1]
     if twice:
         raise DataFileError(f"{path}: several columns are called {min(twice)!r}. Give each its own name.")
 
