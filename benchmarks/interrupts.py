@@ -30,7 +30,11 @@ INTERRUPTED = 130
 PATIENCE = 120.0  # seconds after a signal until a process counts as hanging
 LINGER = 3.0  # seconds that helper processes of joblib may take to follow
 
-API = """
+LISTEN = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # shells start processes in the background without it
+"""
+API = f"""{LISTEN}
 import sys, threading
 print("ready", flush=True)
 try:
@@ -38,19 +42,18 @@ try:
     import halfmoon
     data = np.load("data.npz")
     X, y = data["X"], data["y"]
-    {work}
+    {{work}}
 except KeyboardInterrupt:
     left = [thread.name for thread in threading.enumerate() if thread is not threading.main_thread()]
     if left:
         print("left over:", left, file=sys.stderr)
     sys.exit(3 if left else 130)
-import signal
 signal.signal(signal.SIGINT, signal.SIG_IGN)
 """
-COMMAND = """
+COMMAND = f"""{LISTEN}
 import sys
 from halfmoon.cli import main
-sys.argv[1:] = {words!r}
+sys.argv[1:] = {{words!r}}
 print("ready", flush=True)
 main()
 """

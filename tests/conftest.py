@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import signal
 
 import networkx as nx
 import numpy as np
@@ -18,6 +19,14 @@ def seed():
     """A drawn seed; a failing test shows it, HALFMOON_TEST_SEED=... repeats it."""
     given = os.environ.get("HALFMOON_TEST_SEED")
     return int(given) if given else secrets.randbits(32)
+
+
+@pytest.fixture
+def sigint():
+    """Let SIGINT raise KeyboardInterrupt, also where tests run in processes that ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture

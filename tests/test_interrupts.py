@@ -7,6 +7,7 @@ import pytest
 from benchmarks.interrupts import CASES, Tally, interrupt, prepare
 from halfmoon._whole_files import replacing, try_place
 
+pytestmark = pytest.mark.usefixtures("sigint")
 SECONDS = 4.0  # in which the cases run to their end on an idle machine; mostly imports
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from halfmoon.cli._interrupts import caused_by_interrupt
 
+pytestmark = pytest.mark.usefixtures("sigint")
 FIT = "fit flowers.csv --target species --out"
 
 

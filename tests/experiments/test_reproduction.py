@@ -2,6 +2,7 @@
 
 import csv
 import json
+import signal
 from dataclasses import replace
 from functools import partial
 
@@ -214,3 +215,15 @@ def test_every_experiment_is_known_to_the_command_line():
 
     assert {name.value for name in Name} == {"all", *EXPERIMENTS}
     assert _trials.trial_seed(0, 1) != _trials.trial_seed(1, 0)
+
+
+def _signals_held(trial):
+    return [{"held": int(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []))}]
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="needs POSIX signals")
+def test_processes_leave_interrupts_to_the_caller(tmp_path):
+    """Ctrl-C in a terminal reaches all processes: those of trials would print tracebacks."""
+    rows = run_trials(Job("held", _signals_held, 2, "held"), tmp_path, jobs=2, resume=False)
+    assert [row["held"] for row in rows] == [1, 1]
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])

@@ -204,6 +204,7 @@ def stubborn(seconds, item):
     time.sleep(seconds)
 
 
+@pytest.mark.usefixtures("sigint")
 def test_second_interrupts_do_not_cut_the_joining_short():
     """Ctrl-C again and again, while threads are being joined: all have ended when KeyboardInterrupt arrives."""
 
@@ -231,6 +232,7 @@ def test_second_interrupts_do_not_cut_the_joining_short():
     assert interrupts > 0
 
 
+@pytest.mark.usefixtures("sigint")
 def test_interrupts_at_random_moments(rng, tmp_path):
     """Many short blocks under a rain of signals: never a hang, a crash or a thread left over."""
     script = tmp_path / "rain.py"

@@ -9,10 +9,12 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
+import signal
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any
 
@@ -81,11 +83,27 @@ def run_trials(job: Job, folder: Path, *, jobs: int, resume: bool) -> list[dict[
         pool = Parallel(
             n_jobs=1 if job.alone else min(jobs, len(missing)), return_as="generator_unordered", pre_dispatch="n_jobs"
         )
-        for number, (trial, rows) in enumerate(pool(delayed(_numbered)(job.work, trial) for trial in missing)):
+        with _processes_without_interrupts():
+            results = pool(delayed(_numbered)(job.work, trial) for trial in missing)
+        for number, (trial, rows) in enumerate(results):
             table.add(trial, rows)
             report(job.name, job.trials - len(missing) + number + 1, job.trials)
     # What was computed and what was read are the same: a number has one text, and the file has it.
     return [row for row in Table(path).rows if row["trial"] < job.trials]
+
+
+@contextmanager
+def _processes_without_interrupts() -> Iterator[None]:
+    """Start processes that do not see Ctrl-C: it is for this process, and joblib then ends the others."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    resource_tracker.ensure_running()  # its start would let signals through again
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # processes inherit this; for us it waits
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
 
 def trial_seed(seed: int, trial: int) -> int:
