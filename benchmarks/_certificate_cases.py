@@ -17,8 +17,8 @@ from benchmarks._oracle import Exact, exact_blocks, largest_entry, to_mp
 from benchmarks._reference import Reference
 from halfmoon import exceptions, restrict
 from halfmoon.exceptions import AccuracyWarning, DisconnectedGraphWarning
+from halfmoon.geometry import Restriction
 from halfmoon.regularizers import PowerRegularizer
-from halfmoon.restriction import Restriction
 
 __all__ = [
     "CASES_PER_GRAPH",

@@ -24,7 +24,7 @@ import numpy as np
 
 from benchmarks._machine import machine
 from halfmoon import DataDependentKernel, LapRLSClassifier
-from halfmoon.graph import NeighborSearch, SearchOptions, knn_graph
+from halfmoon.graph import NeighborIndex, SearchOptions, knn_graph
 
 SAMPLE = 1000  # rows that the recall is measured on
 EXACT_LIMIT = 4e12  # n^2 d up to which exact peers are run
@@ -126,7 +126,7 @@ def halfmoon(X: np.ndarray, k: int, recall: str = "0.95") -> Timed:
         lambda: knn_graph(X, n_neighbors=k, recall=float(recall), random_state=seed, return_report=True)
     )
     options = SearchOptions(recall=float(recall), seed=int(np.random.RandomState(seed).randint(1 << 31)))
-    _, lists = NeighborSearch(X, options=options).neighbors_of_data(k)
+    lists = NeighborIndex(X, options=options).neighbors_of_data(k).indices
     return seconds, lists, f"{report.method}, own estimate {report.recall:.3f}"
 
 

@@ -24,9 +24,9 @@ from sklearn.datasets import make_swiss_roll
 
 from benchmarks._machine import machine
 from halfmoon import restrict
+from halfmoon.geometry import restrict_powers
 from halfmoon.graph import connected_components, knn_graph
 from halfmoon.regularizers import PowerRegularizer
-from halfmoon.restriction import restrict_powers
 
 FEW = 4  # columns that slow peers are measured on
 EPS = 1e-6

@@ -36,7 +36,7 @@ API = {
     "halfmoon.model_selection": ("Tuning with few labels", None),
     "halfmoon.graph": ("Graphs", None),
     "halfmoon.regularizers": ("Regularisers", None),
-    "halfmoon.restriction": ("Q^+ on the landmarks", ["Restriction", "restrict_powers"]),
+    "halfmoon.geometry": ("Q^+ on the landmarks", ["Restriction", "restrict_powers"]),
     "halfmoon.solvers": ("Solvers", None),
     "halfmoon.plotting": ("Plots", None),
     "halfmoon.exceptions": ("Errors and warnings", None),

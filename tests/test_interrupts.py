@@ -5,7 +5,7 @@ import signal
 import pytest
 
 from benchmarks.interrupts import CASES, Tally, interrupt, prepare
-from halfmoon._whole_files import replacing, try_place
+from halfmoon.runtime.atomic_write import atomic_write, try_writing
 
 pytestmark = pytest.mark.usefixtures("sigint")
 SECONDS = 4.0  # in which the cases run to their end on an idle machine; mostly imports
@@ -34,7 +34,7 @@ def test_an_interrupt_while_writing_leaves_the_file_as_it_was(there, tmp_path):
         path.write_text("old")
 
     def write():
-        with replacing(path) as file:
+        with atomic_write(path) as file:
             file.write(b"half of")
             signal.raise_signal(signal.SIGINT)
 
@@ -54,5 +54,5 @@ def test_an_interrupt_while_a_place_is_tried_leaves_nothing(tmp_path, monkeypatc
 
     monkeypatch.setattr(Path, "open", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        try_place(tmp_path / "out.txt")
+        try_writing(tmp_path / "out.txt")
     assert not list(tmp_path.iterdir())

@@ -15,10 +15,10 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from sklearn.metrics.pairwise import laplacian_kernel, polynomial_kernel
 
 from halfmoon import DataDependentKernel
-from halfmoon._base_kernels import median_gamma
-from halfmoon._extensions import interpolating_weights
 from halfmoon.exceptions import DisconnectedGraphWarning, LandmarkWarning, NotPositiveSemidefiniteError
 from halfmoon.graph import knn_graph
+from halfmoon.kernels._base import median_gamma
+from halfmoon.kernels._extensions import interpolating_weights
 from halfmoon.regularizers import HeatRegularizer, PowerRegularizer
 from reference import power_pinv, rbf, sindhwani_kernel
 

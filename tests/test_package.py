@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-MODULES = ["halfmoon", "halfmoon.graph", "halfmoon.landmarks", "halfmoon.regularizers", "halfmoon.solvers",
-           "halfmoon.restriction", "halfmoon.kernels", "halfmoon.plotting"]  # fmt: skip
+MODULES = ["halfmoon", "halfmoon.graph", "halfmoon.geometry", "halfmoon.regularizers", "halfmoon.solvers",
+           "halfmoon.geometry", "halfmoon.kernels", "halfmoon.plotting"]  # fmt: skip
 
 
 def test_contract_of_names():
@@ -61,8 +61,8 @@ def test_import_is_silent():
         "import sys, halfmoon; assert 'numba' not in sys.modules and 'sklearn' not in sys.modules; "
         "from halfmoon import DataDependentKernel; "
         "assert 'matplotlib' not in sys.modules and 'networkx' not in sys.modules; "
-        "from halfmoon.graph._kernels.copies import expand_copies; assert not expand_copies.signatures; "
-        "from halfmoon.solvers._kernels.cg import conjugate_gradients; assert not conjugate_gradients.signatures"
+        "from halfmoon.graph._numba.duplicates import expand_duplicates; assert not expand_duplicates.signatures; "
+        "from halfmoon.solvers._numba.cg import conjugate_gradients; assert not conjugate_gradients.signatures"
     )
     result = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout == result.stderr == ""

@@ -3,8 +3,8 @@
 import numpy as np
 
 from halfmoon import DataDependentKernel, LapRLSClassifier
-from halfmoon._progress import listening, report
 from halfmoon.model_selection import KernelSearchCV
+from halfmoon.runtime.progress import listening, report
 
 
 def test_stages_report_up_to_the_end(rng):

@@ -9,8 +9,8 @@ from scipy import sparse
 
 from halfmoon import restrict
 from halfmoon.exceptions import AccuracyWarning, DisconnectedGraphWarning
+from halfmoon.geometry import interpolate
 from halfmoon.graph import check_graph, knn_graph, laplacian
-from halfmoon.interpolation import interpolate
 from halfmoon.regularizers import AmplifiedResistance, HeatRegularizer, PowerRegularizer
 from halfmoon.solvers import SolveOptions
 from reference import power_pinv

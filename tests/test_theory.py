@@ -8,8 +8,8 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from halfmoon import DataDependentKernel, restrict
 from halfmoon.exceptions import AccuracyWarning
+from halfmoon.geometry import interpolate
 from halfmoon.graph import knn_graph, laplacian
-from halfmoon.interpolation import interpolate
 from halfmoon.regularizers import PowerRegularizer
 from halfmoon.solvers import SOLVERS, SolveOptions, null_modes
 from halfmoon.solvers._dense_chain import DenseChainSolver

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from halfmoon.cluster import KernelKMeans
     from halfmoon.features import LandmarkFeatures
+    from halfmoon.geometry import restrict, select_landmarks
     from halfmoon.kernels import DataDependentKernel
-    from halfmoon.landmarks import select_landmarks
     from halfmoon.persistence import load, save
-    from halfmoon.restriction import restrict
     from halfmoon.semi_supervised import LapRLSClassifier, LapRLSRegressor, LapSVC
 
 __all__ = [
@@ -37,9 +36,9 @@ _HOMES = {
     "LapRLSRegressor": "halfmoon.semi_supervised",
     "LapSVC": "halfmoon.semi_supervised",
     "load": "halfmoon.persistence",
-    "restrict": "halfmoon.restriction",
+    "restrict": "halfmoon.geometry",
     "save": "halfmoon.persistence",
-    "select_landmarks": "halfmoon.landmarks",
+    "select_landmarks": "halfmoon.geometry",
 }
 
 

@@ -6,8 +6,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.metrics import pairwise_distances
 
-from halfmoon.graph import NeighborSearch, SearchOptions, find_copies, knn_graph
-from halfmoon.graph._copies import RowLookup
+from halfmoon.graph import NeighborIndex, SearchOptions, find_duplicates, knn_graph
+from halfmoon.graph._duplicates import RowLookup
 
 
 @pytest.mark.parametrize("spread", [1.0, 1e-3, 1e-6, 1e-9])
@@ -15,11 +15,11 @@ def test_exact_search_is_exact_inside_tight_clusters(rng, spread):
     """Clusters far apart: float32 products say nothing within one, the certificate notices."""
     centers = rng.normal(size=(5, 20))
     X = centers[rng.integers(5, size=400)] + spread * rng.normal(size=(400, 20))
-    distances, indices = NeighborSearch(X, method="exact").neighbors_of_data(6)
+    lists = NeighborIndex(X, method="exact").neighbors_of_data(6)
     D = np.linalg.norm(X[:, None] - X[None], axis=-1)
     np.fill_diagonal(D, np.inf)
-    assert_array_equal(indices, np.argsort(D, axis=1)[:, :6])
-    assert_allclose(distances, np.sort(D, axis=1)[:, :6], rtol=1e-10)
+    assert_array_equal(lists.indices, np.argsort(D, axis=1)[:, :6])
+    assert_allclose(lists.distances, np.sort(D, axis=1)[:, :6], rtol=1e-10)
 
 
 @pytest.mark.parametrize("method", ["exact", "kdtree", "approximate"])
@@ -44,7 +44,7 @@ def test_types_of_data_do_not_matter(rng, tmp_path, kind, method):
 def test_copies_are_found(rng, as_sparse):
     X = rng.integers(-1, 2, size=(500, 4)).astype(float)
     X[X == 0.0] *= rng.choice([-1.0, 1.0], size=(X == 0.0).sum())  # negative zeros too
-    copies = find_copies(sparse.csr_array(X) if as_sparse else X)
+    copies = find_duplicates(sparse.csr_array(X) if as_sparse else X)
     _, first, inverse = np.unique(X + 0.0, axis=0, return_index=True, return_inverse=True)
     assert_array_equal(np.sort(first), copies.first)
     assert_array_equal(copies.first[copies.group], first[inverse])
@@ -92,12 +92,11 @@ def test_bad_options(change, message):
         SearchOptions(**change)
 
 
-def recall_of(search, X, k):
-    _, found = search.neighbors_of_data(k)
+def recall_of(lists, X, k):
     D = pairwise_distances(X)
     np.fill_diagonal(D, np.inf)
     truth = np.argsort(D, axis=1)[:, :k]
-    return (truth[:, :, None] == found[:, None, :]).any(axis=2).mean()
+    return (truth[:, :, None] == lists.indices[:, None, :]).any(axis=2).mean()
 
 
 @pytest.mark.parametrize("kind", ["dense", "wide", "sparse"])
@@ -110,39 +109,40 @@ def test_approximate_search_reaches_its_recall(rng, kind, metric):
         X = np.where(np.abs(X) > 3.0, X, 0.0)
         X[:, 0] = 1.0
     data = sparse.csr_array(X) if kind == "sparse" else X
-    search = NeighborSearch(data, metric=metric, method="approximate", options=SearchOptions(recall=0.9))
-    true = recall_of(search, X if metric == "euclidean" else X / np.linalg.norm(X, axis=1, keepdims=True), 7)
+    index = NeighborIndex(data, metric=metric, method="approximate", options=SearchOptions(recall=0.9))
+    lists = index.neighbors_of_data(7)
+    true = recall_of(lists, X if metric == "euclidean" else X / np.linalg.norm(X, axis=1, keepdims=True), 7)
     assert true >= 0.88
-    assert abs(true - search.recall) < 0.03
-    assert search.recall_sample == 500
+    assert abs(true - lists.recall) < 0.03
+    assert lists.recall_sample == 500
 
 
 def test_exact_search_takes_over(rng):
     """Noise in 300 dimensions has no structure that a sketch could use; the recall asked for is still met."""
     X = rng.normal(size=(3000, 300))
-    search = NeighborSearch(X, method="approximate", options=SearchOptions(recall=0.9999))
-    assert recall_of(search, X, 5) == 1.0
-    assert search.method == "exact"
-    assert (search.recall, search.recall_sample) == (1.0, 0)
+    lists = NeighborIndex(X, method="approximate", options=SearchOptions(recall=0.9999)).neighbors_of_data(5)
+    assert recall_of(lists, X, 5) == 1.0
+    assert lists.method == "exact"
+    assert (lists.recall, lists.recall_sample) == (1.0, 0)
 
 
 def test_scales_that_float32_cannot_hold_together(rng):
     """A tight cluster a million times its size away: the audit sees what the sketch cannot."""
     X = np.concatenate([1e6 + 1e-2 * rng.normal(size=(2000, 16)), rng.normal(size=(2000, 16))])
-    search = NeighborSearch(X, method="approximate", options=SearchOptions(recall=0.9))
-    _, found = search.neighbors_of_data(5)
+    lists = NeighborIndex(X, method="approximate", options=SearchOptions(recall=0.9)).neighbors_of_data(5)
     near = [
         np.argsort(np.linalg.norm(block[:, None] - block, axis=2), axis=1)[:, 1:6] + offset
         for block, offset in ((X[:2000], 0), (X[2000:], 2000))
     ]
-    true = (np.concatenate(near)[:, :, None] == found[:, None, :]).any(axis=2).mean()
+    true = (np.concatenate(near)[:, :, None] == lists.indices[:, None, :]).any(axis=2).mean()
     assert true >= 0.88
-    assert abs(true - search.recall) < 0.03
+    assert abs(true - lists.recall) < 0.03
 
 
 def test_approximate_distances_are_exact_and_lists_sorted(rng):
     X = 1e6 + rng.normal(size=(3000, 20))
-    distances, indices = NeighborSearch(X, method="approximate").neighbors_of_data(6)
+    lists = NeighborIndex(X, method="approximate").neighbors_of_data(6)
+    distances, indices = lists.distances, lists.indices
     assert np.all(np.diff(distances, axis=1) >= 0)
     assert np.all(indices != np.arange(3000)[:, None])
     assert all(len(set(row)) == 6 for row in indices.tolist())
@@ -157,7 +157,7 @@ def test_new_points_find_their_neighbours(rng, as_sparse):
     Y[:50] = X[rng.integers(5000, size=50)]
     D = pairwise_distances(Y, X)
     change = sparse.csr_array if as_sparse else np.asarray
-    search = NeighborSearch(change(X), method="approximate", options=SearchOptions(recall=0.9))
+    search = NeighborIndex(change(X), method="approximate", options=SearchOptions(recall=0.9))
     distances, found = search.query(change(Y), 5)
     truth = np.argsort(D, axis=1)[:, :5]
     assert (truth[:, :, None] == found[:, None, :]).any(axis=2).mean() >= 0.85
@@ -198,6 +198,6 @@ def test_methods_refuse_what_they_cannot_do(rng):
 def test_approximate_search_tells_what_float32_cannot_hold(rng, scale):
     X = scale * rng.normal(size=(200, 20))
     with pytest.raises(ValueError, match="the features must span 1e-15 to"):
-        NeighborSearch(X, method="approximate")
-    _, indices = NeighborSearch(X, method="exact").neighbors_of_data(3)
-    np.testing.assert_array_equal(indices, NeighborSearch(X / scale, method="exact").neighbors_of_data(3)[1])
+        NeighborIndex(X, method="approximate")
+    lists, scaled = (NeighborIndex(data, method="exact").neighbors_of_data(3) for data in (X, X / scale))
+    assert_array_equal(lists.indices, scaled.indices)

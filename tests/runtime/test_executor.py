@@ -15,8 +15,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
-from halfmoon.runtime import ThreadExecutor, stop_flag, thread_count
-from halfmoon.runtime._executor import Stopped
+from halfmoon.runtime.executor import Stopped, ThreadExecutor, stop_flag, thread_count
 
 LIMIT = 20.0  # seconds that no test comes near
 
@@ -241,7 +240,8 @@ def test_interrupts_at_random_moments(rng, tmp_path):
             f"""
             import faulthandler, gc, os, random, signal, threading, time
             import numpy as np
-            from halfmoon.runtime import ThreadExecutor, _blas, stop_flag
+            from halfmoon.runtime.ranges import _blas
+            from halfmoon.runtime.executor import ThreadExecutor, stop_flag
 
             def task(data, item):
                 stop = stop_flag()

@@ -10,8 +10,8 @@ from sklearn.datasets import make_moons
 from threadpoolctl import threadpool_info
 
 from halfmoon import DataDependentKernel, LapRLSClassifier
-from halfmoon.graph import NeighborSearch, SearchOptions, knn_graph
-from halfmoon.runtime import ThreadExecutor
+from halfmoon.graph import NeighborIndex, SearchOptions, knn_graph
+from halfmoon.runtime.executor import ThreadExecutor
 
 
 @pytest.fixture
@@ -58,10 +58,10 @@ def test_queries_from_copies_are_the_same(rng, request):
     X = sparse.random(900, 60, density=0.2, format="csr", random_state=int(rng.integers(1 << 31)))
     X = sparse.csr_array(X)
     options = SearchOptions(seed=1)
-    alone = NeighborSearch(X, method="approximate", options=options).query(X[:50], 3)
+    alone = NeighborIndex(X, method="approximate", options=options).query(X[:50], 3)
     request.getfixturevalue("copied")
     for found, expected in zip(
-        NeighborSearch(X, method="approximate", options=options).query(X[:50], 3), alone, strict=True
+        NeighborIndex(X, method="approximate", options=options).query(X[:50], 3), alone, strict=True
     ):
         np.testing.assert_array_equal(found, expected)
 

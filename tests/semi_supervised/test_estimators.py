@@ -15,7 +15,7 @@ from sklearn.svm import SVC
 from halfmoon import DataDependentKernel, LapRLSClassifier, LapRLSRegressor, LapSVC
 from halfmoon.exceptions import DisconnectedGraphWarning
 from halfmoon.model_selection import KernelSearchCV
-from halfmoon.semi_supervised._ridge import RidgePath
+from halfmoon.semi_supervised._losses._ridge import RidgePath
 
 pytestmark = pytest.mark.filterwarnings("ignore::halfmoon.exceptions.DisconnectedGraphWarning")
 

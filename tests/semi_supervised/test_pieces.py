@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from halfmoon import DataDependentKernel
-from halfmoon._extensions import KernelExtension
-from halfmoon.restriction import restrict_further
+from halfmoon.geometry import restrict_further
+from halfmoon.kernels._extensions import KernelExtension
 from halfmoon.semi_supervised._pieces import LabeledKernels
 
 

@@ -6,7 +6,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
 from halfmoon.semi_supervised import _svm
-from halfmoon.semi_supervised._svm import support_vector_machine
+from halfmoon.semi_supervised._losses._hinge import support_vector_machine
 
 
 def problem(rng, size=60):

@@ -10,9 +10,9 @@ from scipy import linalg, sparse
 
 from halfmoon import restrict
 from halfmoon.exceptions import AccuracyWarning, FloatRangeError
+from halfmoon.geometry import restrict_powers
 from halfmoon.graph import check_graph, knn_graph, laplacian
 from halfmoon.regularizers import HeatRegularizer, PowerRegularizer
-from halfmoon.restriction import restrict_powers
 from halfmoon.solvers import SolveOptions, _iterative, _landmark_block
 from halfmoon.solvers._certificate import largest, over
 from halfmoon.solvers._direct import DirectSolver

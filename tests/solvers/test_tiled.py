@@ -10,9 +10,9 @@ from scipy import linalg, sparse
 
 from halfmoon import restrict
 from halfmoon.exceptions import NotDiagonallyDominantError
+from halfmoon.geometry import restrict_powers
 from halfmoon.graph import check_graph, knn_graph, laplacian
 from halfmoon.regularizers import MatrixRegularizer, PowerRegularizer
-from halfmoon.restriction import restrict_powers
 from halfmoon.solvers import SolveOptions, System, null_modes, prepare, solve_sdd
 from reference import n_components, spectral_pinv
 

@@ -80,7 +80,7 @@ class Report:
     @contextmanager
     def working(self, stage: str) -> Iterator[None]:
         """Show what is going on: a line for the work itself, and one for each part that reports progress."""
-        from halfmoon._progress import listening
+        from halfmoon.runtime.progress import listening
 
         columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
         hidden = self.quiet or self.as_json or not self._err.is_terminal

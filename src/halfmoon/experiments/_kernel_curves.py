@@ -15,14 +15,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halfmoon import DataDependentKernel
-from halfmoon._extensions import GraphExtension
 from halfmoon.experiments._baselines import BASELINES
-from halfmoon.interpolation import interpolation_rows_of_powers
-from halfmoon.landmarks import select_landmarks
+from halfmoon.geometry import (
+    Restriction,
+    interpolation_rows_of_powers,
+    restrict_further,
+    restrict_powers,
+    select_landmarks,
+)
+from halfmoon.kernels._extensions import GraphExtension
 from halfmoon.regularizers import PowerRegularizer
-from halfmoon.restriction import Restriction, restrict_further, restrict_powers
+from halfmoon.semi_supervised._losses._hinge import support_vector_machine
 from halfmoon.semi_supervised._pieces import LabeledKernels
-from halfmoon.semi_supervised._svm import support_vector_machine
 
 __all__ = ["GRAPH_BASELINES", "Curve", "Draw", "Grid", "draw_trial", "errors_of_trial"]
 

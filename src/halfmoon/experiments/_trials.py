@@ -22,9 +22,9 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from halfmoon import __version__
-from halfmoon._progress import report
-from halfmoon._whole_files import replacing
 from halfmoon.exceptions import DisconnectedGraphWarning
+from halfmoon.runtime.atomic_write import atomic_write
+from halfmoon.runtime.progress import report
 
 __all__ = ["Job", "Row", "Table", "disconnected_as_they_are", "run_trials", "trial_seed"]
 
@@ -66,7 +66,7 @@ class Table:
         writer = csv.DictWriter(text, fieldnames=list(self.rows[0]))
         writer.writeheader()
         writer.writerows(self.rows)
-        with replacing(self.path) as file:
+        with atomic_write(self.path) as file:
             file.write(text.getvalue().encode())
 
 

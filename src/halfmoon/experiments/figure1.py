@@ -17,9 +17,9 @@ from sklearn.datasets import make_circles
 
 from halfmoon.experiments._experiment import Claim, Experiment, Options, Rows
 from halfmoon.experiments._trials import Job, trial_seed
+from halfmoon.geometry import restrict
 from halfmoon.graph import knn_graph
 from halfmoon.regularizers import PowerRegularizer
-from halfmoon.restriction import restrict
 
 __all__ = ["Config", "experiment"]
 

@@ -16,9 +16,9 @@ from sklearn.metrics.pairwise import rbf_kernel
 from halfmoon.experiments._data import load
 from halfmoon.experiments._experiment import Claim, Experiment, Options, Rows
 from halfmoon.experiments._trials import Job, trial_seed
+from halfmoon.geometry import restrict
 from halfmoon.graph import knn_graph, laplacian
 from halfmoon.regularizers import PowerRegularizer
-from halfmoon.restriction import restrict
 
 __all__ = ["Config", "experiment"]
 

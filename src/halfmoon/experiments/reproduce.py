@@ -10,10 +10,10 @@ from typing import Any
 
 import joblib
 
-from halfmoon._whole_files import replacing
 from halfmoon.experiments import figure1, figure2, figure3, figure4, figure5, table1
 from halfmoon.experiments._experiment import Claim, Experiment, Options, count_of_claims
 from halfmoon.experiments._trials import disconnected_as_they_are, run_trials
+from halfmoon.runtime.atomic_write import atomic_write
 
 __all__ = ["EXPERIMENTS", "reproduce"]
 
@@ -61,7 +61,7 @@ def reproduce(names: Sequence[str], out: Path, options: Options, *, jobs: int, r
             with disconnected_as_they_are():
                 _save(experiment.plot(rows), out / name)
         sections.append(_section(experiment, rows, found, seconds))
-        with replacing(out / "summary.md") as file:
+        with atomic_write(out / "summary.md") as file:
             file.write(_summary(sections, claims, options, jobs).encode())
     return claims
 
@@ -71,7 +71,7 @@ def _save(figure: Any, path: Path) -> None:
     from matplotlib import pyplot as plt
 
     for suffix, more in ((".png", {"dpi": 150}), (".svg", {})):
-        with replacing(path.with_suffix(suffix)) as file:
+        with atomic_write(path.with_suffix(suffix)) as file:
             figure.savefig(file, format=suffix.removeprefix("."), **more)
     plt.close(figure)
 

@@ -2,21 +2,28 @@
 
 from halfmoon.graph._adjacency import check_graph
 from halfmoon.graph._components import Components, connected_components
-from halfmoon.graph._copies import find_copies
-from halfmoon.graph._knn import knn_graph
-from halfmoon.graph._laplacian import laplacian
-from halfmoon.graph._neighbors import NeighborSearch
+from halfmoon.graph._duplicates import Duplicates, RowLookup, find_duplicates
+from halfmoon.graph._knn import graph_of_lists, knn_graph
+from halfmoon.graph._laplacian import degrees, laplacian, scaling_degrees
+from halfmoon.graph._neighbor_index import METRICS, NeighborIndex, NeighborLists
 from halfmoon.graph._options import SearchOptions
 from halfmoon.graph._report import GraphReport
 
 __all__ = [
+    "METRICS",
     "Components",
+    "Duplicates",
     "GraphReport",
-    "NeighborSearch",
+    "NeighborIndex",
+    "NeighborLists",
+    "RowLookup",
     "SearchOptions",
     "check_graph",
     "connected_components",
-    "find_copies",
+    "degrees",
+    "find_duplicates",
+    "graph_of_lists",
     "knn_graph",
     "laplacian",
+    "scaling_degrees",
 ]

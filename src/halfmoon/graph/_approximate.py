@@ -18,15 +18,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from halfmoon.graph._cells import Cells, Lists
-from halfmoon.graph._copies import RowLookup
+from halfmoon.graph._duplicates import RowLookup
 from halfmoon.graph._exact import BlasSearch, PairwiseSearch, sorted_nearest, without_self
-from halfmoon.graph._kernels.cells import probe_cells
-from halfmoon.graph._kernels.nearest import keep_nearest, measure_pairs
+from halfmoon.graph._numba.nearest import keep_nearest, measure_pairs
+from halfmoon.graph._numba.projection_tree import probe_cells
 from halfmoon.graph._options import SearchOptions
+from halfmoon.graph._projection_tree import Lists, ProjectionTree
 from halfmoon.graph._refinement import AUDIT, LIST, ROWS, Refinement
 from halfmoon.graph._sketch import Sketch
-from halfmoon.runtime import Executor, ThreadExecutor, ranges, stop_flag
+from halfmoon.runtime.executor import Executor, ThreadExecutor, stop_flag
+from halfmoon.runtime.ranges import ranges
 
 __all__ = ["ApproximateSearch"]
 
@@ -55,7 +56,7 @@ class ApproximateSearch:
             self.sketch = Sketch(X, self.rng, executor)
             points = self.sketch.points(X, executor)
             # Points in the order of a tree: those of a cell, and near cells, lie together in memory.
-            self.cells = Cells(points, self.draw_seed(), executor)
+            self.cells = ProjectionTree(points, self.draw_seed(), executor)
             self.row = self.cells.members
             self.points = executor.run(_in_order_of, (points, self.row))
         self.rows = (X.data, X.indices, X.indptr) if sparse.issparse(X) else X  # as kernels read them
@@ -99,8 +100,7 @@ class ApproximateSearch:
 
     def query(self, Y: Any, k: int) -> Neighbors:
         """Return about the k nearest rows of each row of Y; a row that equals one of X finds it."""
-        if k not in self._probes:
-            self._probes[k] = self._calibrate(k)
+        self.calibrate(k)
         if self._probes[k] == 0:
             return self.exact.query(Y, k)
         with ThreadExecutor(self.options.threads) as executor:
@@ -110,8 +110,12 @@ class ApproximateSearch:
             candidates[known, -1] = equal[known]
             return self._nearest(Y, candidates, k, executor)
 
-    def _calibrate(self, k: int) -> int:
-        """Return how many cells a new point must look into; 0 if exact search is as good."""
+    def calibrate(self, k: int) -> None:
+        """Find out how many cells a query of k neighbours must look into; 0 if exact search is as good."""
+        if k not in self._probes:
+            self._probes[k] = self._probes_for(k)
+
+    def _probes_for(self, k: int) -> int:
         self._lookup = RowLookup(self.X)
         n = self.X.shape[0]
         sample = np.sort(np.random.default_rng(self.options.seed).choice(n, min(n, AUDIT), replace=False))

@@ -13,10 +13,10 @@ from scipy.spatial import KDTree
 from sklearn.metrics.pairwise import paired_euclidean_distances
 from sklearn.neighbors import NearestNeighbors
 
-from halfmoon.graph._kernels.nearest import keep_nearest, measure_pairs, subtract_all
+from halfmoon.graph._numba.nearest import keep_nearest, measure_pairs, subtract_all
 from halfmoon.graph._options import SearchOptions
 from halfmoon.graph._points import column_means, fits_float32, row_blocks
-from halfmoon.runtime import ThreadExecutor, stop_flag
+from halfmoon.runtime.executor import ThreadExecutor, stop_flag
 
 __all__ = ["BlasSearch", "KDTreeSearch", "PairwiseSearch", "sorted_nearest", "without_self"]
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,17 +11,15 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from halfmoon._validation import check_choice, check_features, check_integer, check_points, check_scale
-from halfmoon.exceptions import AccuracyWarning
 from halfmoon.graph._components import connected_components
-from halfmoon.graph._copies import find_copies
 from halfmoon.graph._links import Links, shortest_links
-from halfmoon.graph._neighbors import Metric, NeighborSearch
+from halfmoon.graph._neighbor_index import Metric, NeighborIndex, NeighborLists
 from halfmoon.graph._options import SearchOptions, SearchProgress
 from halfmoon.graph._points import unit_rows
 from halfmoon.graph._report import GraphReport
 from halfmoon.graph._weights import WeightFunction, weight_function
 
-__all__ = ["knn_graph"]
+__all__ = ["graph_of_lists", "knn_graph"]
 
 Matrix = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -113,72 +109,69 @@ def knn_graph(
     check_choice("symmetrize", symmetrize, SYMMETRIZE)
     rng = check_random_state(random_state)
     options = SearchOptions(recall, n_jobs, int(rng.randint(1 << 31)), progress)
-    precomputed = isinstance(metric, str) and metric == "precomputed"
-    X = check_features(X, minimum=2) if precomputed else check_scale(check_points(X, minimum=2))
-    n = X.shape[0]
-    check_integer("n_neighbors", n_neighbors, low=1, high=n - 1, advice=f"X has {n} rows, so at most {n - 1} others.")
-    if precomputed:
-        found = Found(*_precomputed_neighbors(X, n_neighbors), "precomputed")
+    if isinstance(metric, str) and metric == "precomputed":
+        X = check_features(X, minimum=2)
+        _check_n_neighbors(n_neighbors, X.shape[0])
+        lists = NeighborLists(*_precomputed_neighbors(X, n_neighbors), "precomputed")
     else:
-        found = _neighbors(X, n_neighbors, metric, method, options)
-    weigh = weight_function(weights, bandwidth, found.distances)
-    W = _symmetric(found, weigh, symmetrize)
-    if not (connect or return_report):
-        return W
-    components = connected_components(W)
-    links = _links(X, components.labels, metric, options.seed) if connect else Links.none()
-    W = _joined(W, links, weigh)
-    report = GraphReport(found.method, found.recall, found.recall_sample, components, len(links.lengths))
+        X = check_scale(check_points(X, minimum=2))
+        _check_n_neighbors(n_neighbors, X.shape[0])
+        lists = NeighborIndex(X, metric=metric, method=method, options=options).neighbors_of_data(n_neighbors)
+    W, report = graph_of_lists(
+        X,
+        lists,
+        metric=metric,
+        weights=weights,
+        bandwidth=bandwidth,
+        symmetrize=symmetrize,
+        connect=connect,
+        seed=options.seed,
+    )
     return (W, report) if return_report else W
 
 
-@dataclass(frozen=True)
-class Found:
-    """Neighbour lists of all rows, and how they were found."""
+def graph_of_lists(
+    X: Any,
+    lists: NeighborLists,
+    *,
+    metric: Metric = "euclidean",
+    weights: str | Callable[[Any], Any] = "binary",
+    bandwidth: float | None = None,
+    symmetrize: str = "union",
+    connect: bool = False,
+    seed: int = 0,
+) -> tuple[sparse.csr_array, GraphReport]:
+    """Return the symmetric graph of given neighbour lists, and what there is to say about it.
 
-    distances: Matrix  # (n, k)
-    indices: Indices  # (n, k)
-    method: str
-    recall: float = 1.0
-    recall_sample: int = 0
-
-
-def _neighbors(X: Any, k: int, metric: Metric, method: str, options: SearchOptions) -> Found:
-    """Return the k nearest rows of each row, copies of a point being found before the search."""
-    copies = find_copies(unit_rows(X) if metric == "cosine" else X)
-    distinct = len(copies.first) == X.shape[0]
-    search = NeighborSearch(X if distinct else X[copies.first], metric=metric, method=method, options=options)
-    q = min(k, len(copies.first) - 1)
-    if q == 0:  # all points are equal: copies alone fill every list
-        distances, indices = np.empty((1, 0)), np.empty((1, 0), dtype=np.intp)
-    else:
-        distances, indices = search.neighbors_of_data(q)
-        if not callable(metric):  # a function of the user's may well find distinct points equal
-            _warn_if_lost(distances)
-    if not distinct:
-        distances, indices = copies.expand(distances, indices, k)
-    return Found(distances, indices, search.method, search.recall, search.recall_sample)
-
-
-def _warn_if_lost(distances: Matrix) -> None:
-    """Warn of distinct points at distance 0: which of them are neighbours is left to chance."""
-    lost = int((distances == 0.0).any(axis=1).sum())
-    if lost:
-        warnings.warn(
-            f"{lost} of {len(distances)} distinct points have a neighbour at distance 0 that is not a copy: squares of "
-            "their differences vanish in float64. Rescale the features, or drop the rows that are far from all others.",
-            AccuracyWarning,
-            stacklevel=2,
-        )
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from halfmoon.graph import NeighborIndex, graph_of_lists
+    >>> X = np.array([[0.0], [1.0], [3.0], [3.5]])
+    >>> W, report = graph_of_lists(X, NeighborIndex(X).neighbors_of_data(1))
+    >>> W.nnz, report.components.count
+    (4, 2)
+    """
+    check_choice("symmetrize", symmetrize, SYMMETRIZE)
+    weigh = weight_function(weights, bandwidth, lists.distances)
+    W = _symmetric(lists, weigh, symmetrize)
+    components = connected_components(W)
+    links = _links(X, components.labels, metric, seed) if connect else Links.none()
+    report = GraphReport(lists.method, lists.recall, lists.recall_sample, components, len(links.lengths))
+    return _joined(W, links, weigh), report
 
 
-def _symmetric(found: Found, weigh: WeightFunction, symmetrize: str) -> sparse.csr_array:
+def _check_n_neighbors(n_neighbors: int, n: int) -> None:
+    check_integer("n_neighbors", n_neighbors, low=1, high=n - 1, advice=f"X has {n} rows, so at most {n - 1} others.")
+
+
+def _symmetric(lists: NeighborLists, weigh: WeightFunction, symmetrize: str) -> sparse.csr_array:
     """Return the weighted union or intersection of the directed lists and their reverse."""
-    n, k = found.indices.shape
-    data = weigh(found.distances, np.arange(n)[:, None], found.indices)
+    n, k = lists.indices.shape
+    data = weigh(lists.distances, np.arange(n)[:, None], lists.indices)
     index_type = np.int32 if 2 * data.size <= np.iinfo(np.int32).max else np.int64
     indptr = np.arange(0, data.size + 1, k, dtype=index_type)
-    directed = sparse.csr_array((data.ravel(), found.indices.ravel().astype(index_type), indptr), shape=(n, n))
+    directed = sparse.csr_array((data.ravel(), lists.indices.ravel().astype(index_type), indptr), shape=(n, n))
     W = sparse.csr_array(SYMMETRIZE[symmetrize](directed, sparse.csr_array(directed.T)))
     W.eliminate_zeros()
     W.sort_indices()

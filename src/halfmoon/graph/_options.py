@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from halfmoon._progress import report
 from halfmoon._validation import check_real
-from halfmoon.runtime import thread_count
+from halfmoon.runtime.executor import thread_count
+from halfmoon.runtime.progress import report
 
 __all__ = ["SearchOptions", "SearchProgress"]
 

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from halfmoon.graph._cells import Lists, search_tree
-from halfmoon.graph._kernels.lists import reverse_lists
-from halfmoon.graph._kernels.refinement import audit_rows, rank_candidates, refine_exact, refine_sketch
-from halfmoon.runtime import Executor, ranges, stop_flag
+from halfmoon.graph._numba.lists import reverse_lists
+from halfmoon.graph._numba.refinement import audit_rows, rank_candidates, refine_exact, refine_sketch
+from halfmoon.graph._projection_tree import Lists, search_tree
+from halfmoon.runtime.executor import Executor, stop_flag
+from halfmoon.runtime.ranges import ranges
 
 if TYPE_CHECKING:
     from halfmoon.graph._approximate import ApproximateSearch

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import linalg, sparse
 from sklearn.utils.extmath import randomized_svd
 
-from halfmoon.runtime import Executor
+from halfmoon.runtime.executor import Executor
 
 __all__ = ["Sketch"]
 

@@ -20,17 +20,16 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from halfmoon._extensions import GraphExtension
-from halfmoon._progress import report
 from halfmoon._validation import check_integer
-from halfmoon.interpolation import interpolation_rows_of_powers
+from halfmoon.geometry import Restriction, interpolation_rows_of_powers, restrict_powers
 from halfmoon.kernels import VARIABLE, DataDependentKernel
+from halfmoon.kernels._extensions import GraphExtension
 from halfmoon.model_selection._split import LabeledKFold
 from halfmoon.regularizers import PowerRegularizer
-from halfmoon.restriction import Restriction, restrict_powers
-from halfmoon.semi_supervised._labels import Examples
+from halfmoon.runtime.progress import report
 from halfmoon.semi_supervised._pieces import LabeledKernels
 from halfmoon.semi_supervised._scores import r_squared
+from halfmoon.semi_supervised._training_set import TrainingSet
 
 __all__ = ["KernelSearchCV"]
 
@@ -163,7 +162,7 @@ class KernelSearchCV(MetaEstimatorMixin, BaseEstimator):
             self.best_estimator_, self.refit_time_ = model, time.perf_counter() - start
         return self
 
-    def _splits(self, examples: Examples) -> list[NDArray[np.intp]] | None:
+    def _splits(self, examples: TrainingSet) -> list[NDArray[np.intp]] | None:
         """Return the examples held out in each split; None for leave-one-out."""
         targets = examples.targets
         # Numbers are not stratified: as labels, whole ones would be classes and -1 unlabelled.
@@ -253,7 +252,7 @@ class _Group:
         powers = {candidate.get(f"{KERNEL}power", estimator.kernel.power) for candidate in candidates}
         self.candidates = candidates
         self.estimator = estimator.set_params(kernel__power=min(powers))  # all powers follow from one chain
-        self.examples: Examples = estimator._prepare(X, y, sample_weight)
+        self.examples: TrainingSet = estimator._prepare(X, y, sample_weight)
         self.restrictions = self._restrictions(sorted(powers))
         self._placed: dict[int, Matrix] = {}
         self._last: LabeledKernels | None = None
@@ -319,16 +318,16 @@ class _Fold:
 
     train: NDArray[np.intp]
     test: NDArray[np.intp]
-    seen: Examples
+    seen: TrainingSet
     truth: NDArray[Any]
 
 
 class _Trials:
     """Scores of candidates on the same splits."""
 
-    def __init__(self, examples: Examples, splits: list[NDArray[np.intp]] | None, scorer: Any) -> None:
+    def __init__(self, examples: TrainingSet, splits: list[NDArray[np.intp]] | None, scorer: Any) -> None:
         self.examples, self.splits, self.scorer = examples, splits, scorer
-        self._weighted: Examples | None = None  # the examples, weighted by class, that the folds were cut for
+        self._weighted: TrainingSet | None = None  # the examples, weighted by class, that the folds were cut for
 
     def scores(self, model: Any, pieces: LabeledKernels) -> NDArray[np.float64]:
         """Return the score of every split; of leave-one-out, of all examples together."""
@@ -346,7 +345,7 @@ class _Trials:
             scores.append(self.scorer(_Outcome(model, values), np.arange(len(fold.test)), fold.truth))
         return np.array(scores)
 
-    def _folds(self, model: Any, weighted: Examples) -> list[_Fold]:
+    def _folds(self, model: Any, weighted: TrainingSet) -> list[_Fold]:
         if weighted is not self._weighted:
             assert self.splits is not None
             self._weighted, self._cut = weighted, []
@@ -364,7 +363,7 @@ def _r2(model: Any, X: Any, y: NDArray[np.float64]) -> float:
     return r_squared(y, model.predict(X))
 
 
-def _truth(model: Any, examples: Examples) -> NDArray[Any]:
+def _truth(model: Any, examples: TrainingSet) -> NDArray[Any]:
     return model.classes_[examples.targets] if is_classifier(model) else examples.targets
 
 

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from halfmoon._caches import without_caches
 from halfmoon.exceptions import FloatRangeError
 from halfmoon.graph import Components, check_graph, connected_components
+from halfmoon.runtime.caches import without_caches
 from halfmoon.solvers import SolveOptions, Solver, System, prepare, project_out
 from halfmoon.solvers._base import LandmarkBlock, solve_complement
 from halfmoon.solvers._certificate import BoundKind

@@ -12,8 +12,7 @@ from scipy import sparse
 
 from halfmoon._validation import check_integer, check_real
 from halfmoon.exceptions import FloatRangeError
-from halfmoon.graph import laplacian
-from halfmoon.graph._laplacian import degrees, scaling_degrees
+from halfmoon.graph import degrees, laplacian, scaling_degrees
 from halfmoon.regularizers._base import GraphRegularizer, Greens, InversePower, Matrix
 from halfmoon.solvers import SolveOptions, System
 from halfmoon.solvers._system import ROUNDOFF

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from halfmoon.graph._laplacian import degrees
+from halfmoon.graph import degrees
 from halfmoon.regularizers._base import GraphRegularizer, Greens, InversePower, Matrix
 from halfmoon.regularizers._power import laplacian_system
 from halfmoon.solvers import SolveOptions, project_out

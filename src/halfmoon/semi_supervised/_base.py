@@ -20,12 +20,12 @@ from halfmoon._validation import check_points, validate_data
 from halfmoon.exceptions import DisconnectedGraphWarning
 from halfmoon.kernels import DataDependentKernel, fit_small
 from halfmoon.regularizers import Regularizer
-from halfmoon.semi_supervised._auto import Choice, choose_kernel
 from halfmoon.semi_supervised._calibration import Calibration
+from halfmoon.semi_supervised._class_priors import offsets_for_priors
 from halfmoon.semi_supervised._diagnosis import Diagnosis
-from halfmoon.semi_supervised._labels import Examples, class_labels
-from halfmoon.semi_supervised._masses import offsets_for_priors
+from halfmoon.semi_supervised._mixture_selection import Choice, choose_kernel
 from halfmoon.semi_supervised._pieces import LabeledKernels
+from halfmoon.semi_supervised._training_set import TrainingSet, class_labels
 
 __all__ = ["LapClassifier", "LapEstimator"]
 
@@ -38,11 +38,11 @@ class LapEstimator(BaseEstimator):
     kernel: DataDependentKernel | None
 
     @abstractmethod
-    def _solve(self, K: Matrix, examples: Examples) -> tuple[Matrix, NDArray[np.float64]]:
+    def _solve(self, K: Matrix, examples: TrainingSet) -> tuple[Matrix, NDArray[np.float64]]:
         """Return dual coefficients and intercepts, one column a function."""
 
     @abstractmethod
-    def _leave_one_out(self, K: Matrix, examples: Examples) -> Matrix:
+    def _leave_one_out(self, K: Matrix, examples: TrainingSet) -> Matrix:
         """Return decision values on the examples, each from a model that has not seen it."""
 
     @property
@@ -50,7 +50,7 @@ class LapEstimator(BaseEstimator):
     def _given_alpha(self) -> float | None:
         """The ridge that the user's parameters amount to; None if it is to be chosen."""
 
-    def _choose(self, examples: Examples, pieces: LabeledKernels) -> Choice:
+    def _choose(self, examples: TrainingSet, pieces: LabeledKernels) -> Choice:
         extension, alpha = self.kernel_.extension, self._given_alpha
         if extension != "auto" and alpha is not None:
             return Choice({extension: 1.0}, alpha, "as given")
@@ -58,7 +58,7 @@ class LapEstimator(BaseEstimator):
         return choose_kernel(pieces, self._targets(examples), examples.weights, classes, extension)
 
     @abstractmethod
-    def _targets(self, examples: Examples) -> Matrix:
+    def _targets(self, examples: TrainingSet) -> Matrix:
         """Return what a ridge regression would be fitted to, one column a function."""
 
     @abstractmethod
@@ -104,12 +104,12 @@ class LapEstimator(BaseEstimator):
         self._learn(examples, LabeledKernels(self.kernel_, examples.X, examples.rows).like(self._pieces))
         return self
 
-    def _prepare(self, X: Any, y: Any, sample_weight: Any) -> Examples:
+    def _prepare(self, X: Any, y: Any, sample_weight: Any) -> TrainingSet:
         """Fit the kernel on all rows; return the labelled examples."""
         X = check_points(validate_data(self, X, accept_sparse="csr", dtype="numeric", ensure_min_samples=2))
         labeled, targets = self._read(X, y)
         kernel = DataDependentKernel() if self.kernel is None else clone(self.kernel)
-        examples = Examples.gather(X, labeled, targets, sample_weight, merge=not _numbers_rows(kernel))
+        examples = TrainingSet.gather(X, labeled, targets, sample_weight, merge=not _numbers_rows(kernel))
         known = np.zeros(examples.X.shape[0], dtype=bool)
         known[examples.rows] = True
         if len(known) == 1:
@@ -119,7 +119,7 @@ class LapEstimator(BaseEstimator):
             return examples
         return replace(examples, X=self.kernel_.points_)  # sparse rows are copied by the kernel: keep one copy
 
-    def _learn(self, examples: Examples, pieces: LabeledKernels | None = None) -> None:
+    def _learn(self, examples: TrainingSet, pieces: LabeledKernels | None = None) -> None:
         """Choose the kernel and fit the model to the examples."""
         if pieces is None:
             pieces = LabeledKernels(self.kernel_, examples.X, examples.rows)
@@ -162,7 +162,7 @@ class LapClassifier(ClassifierMixin, LapEstimator):
         labeled, self.classes_, numbers = class_labels(y, X.shape[0])
         return labeled, numbers
 
-    def _learn(self, examples: Examples, pieces: LabeledKernels | None = None) -> None:
+    def _learn(self, examples: TrainingSet, pieces: LabeledKernels | None = None) -> None:
         present = np.bincount(examples.targets, minlength=len(self.classes_))
         if not present.all():
             raise ValueError(f"The labelled rows of class {self.classes_[present.argmin()]!r} all have weight 0.")
@@ -175,7 +175,7 @@ class LapClassifier(ClassifierMixin, LapEstimator):
             held_out = self._leave_one_out(self._pieces.mixed(self.choice_.weights), examples)
             self.calibration_ = Calibration.fit(held_out + self._offsets, examples.targets, examples.weights)
 
-    def _weighted(self, examples: Examples) -> Examples:
+    def _weighted(self, examples: TrainingSet) -> TrainingSet:
         """Multiply the weights of the examples by those of their classes."""
         if self.class_weight is None:
             return examples
@@ -187,7 +187,7 @@ class LapClassifier(ClassifierMixin, LapEstimator):
             factors = compute_class_weight(self.class_weight, classes=self.classes_, y=labels)
         return examples.scaled(factors[examples.targets])
 
-    def _targets(self, examples: Examples) -> Matrix:
+    def _targets(self, examples: TrainingSet) -> Matrix:
         """Return +1 for a class and -1 for the others; one column for two classes."""
         signs = np.where(examples.targets[:, None] == np.arange(len(self.classes_)), 1.0, -1.0)
         return signs[:, 1:] if len(self.classes_) == 2 else signs

@@ -14,9 +14,9 @@ from halfmoon._validation import check_points, check_real, validate_data
 from halfmoon.kernels import DataDependentKernel
 from halfmoon.semi_supervised._base import LapClassifier, LapEstimator
 from halfmoon.semi_supervised._diagnosis import Diagnosis
-from halfmoon.semi_supervised._labels import Examples, regression_targets
-from halfmoon.semi_supervised._ridge import RidgePath, RidgeSolution
+from halfmoon.semi_supervised._losses._ridge import RidgePath, RidgeSolution
 from halfmoon.semi_supervised._scores import r_squared
+from halfmoon.semi_supervised._training_set import TrainingSet, regression_targets
 
 __all__ = ["LapRLSClassifier", "LapRLSRegressor"]
 
@@ -32,15 +32,15 @@ class _Ridge(LapEstimator):
     def _given_alpha(self) -> float | None:
         return None if self.alpha is None else check_real("alpha", self.alpha, strict=True)
 
-    def _ridge(self, K: Matrix, examples: Examples) -> RidgeSolution:
+    def _ridge(self, K: Matrix, examples: TrainingSet) -> RidgeSolution:
         alpha = self.choice_.alpha if self._given_alpha is None else self._given_alpha
         return RidgePath(K, self._targets(examples), examples.weights).at(alpha)
 
-    def _solve(self, K: Matrix, examples: Examples) -> tuple[Matrix, NDArray[np.float64]]:
+    def _solve(self, K: Matrix, examples: TrainingSet) -> tuple[Matrix, NDArray[np.float64]]:
         solution = self._ridge(K, examples)
         return solution.dual, solution.intercept
 
-    def _leave_one_out(self, K: Matrix, examples: Examples) -> Matrix:
+    def _leave_one_out(self, K: Matrix, examples: TrainingSet) -> Matrix:
         return self._targets(examples) - self._ridge(K, examples).residuals
 
     @property
@@ -152,7 +152,7 @@ class LapRLSRegressor(RegressorMixin, _Ridge):
     def _read(self, X: Any, y: Any) -> tuple[NDArray[np.bool_], NDArray[Any]]:
         return regression_targets(y, X.shape[0])
 
-    def _targets(self, examples: Examples) -> Matrix:
+    def _targets(self, examples: TrainingSet) -> Matrix:
         return examples.targets[:, None].astype(np.float64)
 
     def predict(self, X: Any, return_std: bool = False) -> Any:

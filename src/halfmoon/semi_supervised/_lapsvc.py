@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from halfmoon._validation import check_real
 from halfmoon.kernels import DataDependentKernel
 from halfmoon.semi_supervised._base import LapClassifier
-from halfmoon.semi_supervised._labels import Examples
-from halfmoon.semi_supervised._svm import support_vector_machine
+from halfmoon.semi_supervised._losses._hinge import support_vector_machine
+from halfmoon.semi_supervised._training_set import TrainingSet
 
 __all__ = ["LapSVC"]
 
@@ -87,12 +87,12 @@ class LapSVC(LapClassifier):
     def _C(self) -> float:
         return 1.0 / self.choice_.alpha if self.C is None else check_real("C", self.C, strict=True)
 
-    def _solve(self, K: Matrix, examples: Examples) -> tuple[Matrix, NDArray[np.float64]]:
+    def _solve(self, K: Matrix, examples: TrainingSet) -> tuple[Matrix, NDArray[np.float64]]:
         bounds = self._C * examples.weights
         machines = [support_vector_machine(K, signs, bounds) for signs in self._targets(examples).T]
         return np.column_stack([dual for dual, _ in machines]), np.array([offset for _, offset in machines])
 
-    def _leave_one_out(self, K: Matrix, examples: Examples) -> Matrix:
+    def _leave_one_out(self, K: Matrix, examples: TrainingSet) -> Matrix:
         """Fit without each support vector in turn; any other example can be left out without changing the model."""
         dual, intercept = self._solve(K, examples)
         values = K @ dual + intercept

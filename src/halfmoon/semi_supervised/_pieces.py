@@ -23,11 +23,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
 
-from halfmoon._base_kernels import BaseKernel
-from halfmoon._caches import without_caches
-from halfmoon._extensions import GraphExtension, KernelExtension, Measured
 from halfmoon.kernels import DataDependentKernel
-from halfmoon.runtime import ThreadExecutor, thread_count
+from halfmoon.kernels._base import BaseKernel
+from halfmoon.kernels._extensions import GraphExtension, KernelExtension, Measured
+from halfmoon.runtime.caches import without_caches
+from halfmoon.runtime.executor import ThreadExecutor, thread_count
 
 __all__ = ["Decision", "LabeledKernels"]
 

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
-from halfmoon.runtime import Stopped, stop_flag
-from halfmoon.solvers._kernels.cg import Factor
-from halfmoon.solvers._kernels.elimination import factorise
-from halfmoon.solvers._kernels.ordering import local_order, predecessors, renumber, transpose
+from halfmoon.runtime.executor import Stopped, stop_flag
+from halfmoon.solvers._numba.cg import Factor
+from halfmoon.solvers._numba.elimination import factorise
+from halfmoon.solvers._numba.ordering import local_order, predecessors, renumber, transpose
 
 __all__ = ["approximate_cholesky"]
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from halfmoon.runtime import ThreadExecutor
+from halfmoon.runtime.executor import ThreadExecutor
 from halfmoon.solvers._base import LandmarkBlock
 from halfmoon.solvers._dense_chain import DenseChainSolver
 from halfmoon.solvers._direct import DirectSolver

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
 
-from halfmoon.solvers._kernels.lanczos import lanczos
+from halfmoon.solvers._numba.lanczos import lanczos
 from halfmoon.solvers._system import System
 
 __all__ = ["few_columns"]

@@ -17,11 +17,11 @@ from itertools import zip_longest
 import numpy as np
 from numpy.typing import NDArray
 
-from halfmoon._progress import report
-from halfmoon.runtime import Executor, ThreadExecutor
+from halfmoon.runtime.executor import Executor, ThreadExecutor
+from halfmoon.runtime.progress import report
 from halfmoon.solvers._base import LandmarkBlock
 from halfmoon.solvers._certificate import BoundKind, error_norms, even_bound, largest, odd_bound, row_bound
-from halfmoon.solvers._kernels.lanes import WIDTH
+from halfmoon.solvers._numba.lanes import WIDTH
 from halfmoon.solvers._options import SolveOptions
 from halfmoon.solvers._probable_floor import FAILURE_PROBABILITY, probable_floor
 from halfmoon.solvers._system import ROUNDOFF

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from halfmoon._validation import check_integer, check_real
-from halfmoon.runtime import thread_count
+from halfmoon.runtime.executor import thread_count
 
 __all__ = ["Progress", "SolveOptions"]
 

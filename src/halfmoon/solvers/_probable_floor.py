@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from halfmoon.solvers._kernels.lanes import WIDTH
-from halfmoon.solvers._kernels.tile import mass_times, squared_norms
+from halfmoon.solvers._numba.lanes import WIDTH
+from halfmoon.solvers._numba.tile import mass_times, squared_norms
 from halfmoon.solvers._tiled import TiledSystem, random_rhs
 
 __all__ = ["FAILURE_PROBABILITY", "probable_floor"]

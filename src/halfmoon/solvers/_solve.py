@@ -11,7 +11,7 @@ from scipy import sparse
 
 from halfmoon._validation import check_choice
 from halfmoon.exceptions import AccuracyWarning, NotDiagonallyDominantError
-from halfmoon.runtime import ThreadExecutor
+from halfmoon.runtime.executor import ThreadExecutor
 from halfmoon.solvers._base import Solution, Solver
 from halfmoon.solvers._direct import DirectSolver
 from halfmoon.solvers._eigen import EigenSolver

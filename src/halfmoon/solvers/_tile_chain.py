@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from halfmoon.solvers._kernels.tile import (
+from halfmoon.solvers._numba.tile import (
     indicator_rhs,
     mass_times,
     residual_columns,

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
-from halfmoon.runtime import Executor, stop_flag
+from halfmoon.runtime.executor import Executor, stop_flag
 from halfmoon.solvers._approx_cholesky import approximate_cholesky
-from halfmoon.solvers._kernels.cg import Factor, conjugate_gradients
-from halfmoon.solvers._kernels.lanes import WIDTH
-from halfmoon.solvers._kernels.tile import (
+from halfmoon.solvers._numba.cg import Factor, conjugate_gradients
+from halfmoon.solvers._numba.lanes import WIDTH
+from halfmoon.solvers._numba.tile import (
     TileOperator,
     accumulate,
     project,

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from halfmoon._whole_files import replacing, try_place
 from halfmoon.exceptions import DataFileError
+from halfmoon.runtime.atomic_write import atomic_write, try_writing
 from halfmoon.tables._images import SUFFIXES as IMAGE_SUFFIXES
 
 __all__ = ["OUT_SUFFIXES", "check_writable", "write_columns"]
@@ -29,7 +29,7 @@ def check_writable(path: Path, suffixes: tuple[str, ...] = (), inputs: tuple[Pat
         if _is_part(path, source):
             raise DataFileError(f"{path}: the result would overwrite the input {source}. Name another file.")
     try:
-        try_place(path)
+        try_writing(path)
     except OSError as error:
         raise DataFileError(f"{path}: no file can be written there ({error.strerror}). Name another file.") from error
 
@@ -66,7 +66,7 @@ def write_columns(columns: Mapping[str, NDArray[Any]], path: str | Path) -> None
     """
     path = Path(path)
     check_writable(path, OUT_SUFFIXES)
-    with replacing(path) as file:
+    with atomic_write(path) as file:
         WRITERS[path.suffix.lower()](columns, file)
 
 

@@ -1,0 +1,119 @@
+"""The feature map of rank n_hat: the data-dependent kernel for linear models on millions of rows."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.utils.validation import check_is_fitted
+
+from halfmoon._validation import check_points, validate_data
+from halfmoon.kernels import DataDependentKernel, fit_small
+from halfmoon.kernels._extensions import GraphExtension
+
+__all__ = ["LandmarkFeatures"]
+
+BLOCK = 1 << 23  # kernel values held at once
+
+
+class LandmarkFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Map points to features whose inner products are the data-dependent kernel.
+
+    Phi(x)' Phi(x') = K(x, x'): exactly for ``extension="graph"``, and for ``extension="kernel"`` on the landmarks, with
+    the Nystroem approximation elsewhere. There are at most n_hat features, so LinearSVC, SGDClassifier,
+    LogisticRegression or MiniBatchKMeans run on millions of rows.
+
+    Parameters
+    ----------
+    kernel : DataDependentKernel, default=None
+        The kernel; None means ``DataDependentKernel()``. Its ``extension="auto"`` means "graph" here.
+
+    Attributes
+    ----------
+    kernel_ : DataDependentKernel
+        The kernel, fitted on X.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import make_moons
+    >>> from halfmoon import DataDependentKernel, LandmarkFeatures
+    >>> X, _ = make_moons(200, noise=0.1, random_state=0)
+    >>> features = LandmarkFeatures(DataDependentKernel(n_landmarks=30, random_state=0)).fit(X)
+    >>> Phi = features.transform(X)
+    >>> bool(np.allclose(Phi @ Phi.T, features.kernel_(X)))
+    True
+    """
+
+    def __init__(self, kernel: DataDependentKernel | None = None) -> None:
+        self.kernel = kernel
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit the kernel on X.
+
+        Parameters
+        ----------
+        X : array-like, DataFrame or scipy sparse of shape (n, d)
+            All the data.
+        y : array-like of shape (n,), default=None
+            Labels; which rows are labelled biases the choice of landmarks.
+
+        Returns
+        -------
+        self
+        """
+        X = check_points(validate_data(self, X, accept_sparse="csr", dtype="numeric", ensure_min_samples=2))
+        self.kernel_ = fit_small(DataDependentKernel() if self.kernel is None else clone(self.kernel), X, y)
+        if not isinstance(self.kernel_.extension_, GraphExtension):
+            self._whitening = _inverse_root(self.kernel_(self.kernel_.landmarks_))
+        return self
+
+    @property
+    def _n_features_out(self) -> int:
+        extension = self.kernel_.extension_
+        return int(extension.features.shape[1] if isinstance(extension, GraphExtension) else self._whitening.shape[1])
+
+    def transform(self, X: Any) -> NDArray[Any]:
+        """Return the features of any points, in float32 for float32 input.
+
+        Parameters
+        ----------
+        X : array-like or scipy sparse of shape (m, d)
+            Points.
+
+        Returns
+        -------
+        ndarray of shape (m, rank)
+        """
+        check_is_fitted(self, "kernel_")
+        X = check_points(validate_data(self, X, accept_sparse="csr", dtype="numeric", reset=False))
+        out = np.empty((X.shape[0], self._n_features_out), dtype=np.float32 if X.dtype == np.float32 else np.float64)
+        step = max(1, BLOCK // max(out.shape[1], 1))
+        for start in range(0, X.shape[0], step):
+            rows = slice(start, start + step)
+            out[rows] = self._features(X[rows])
+        return out
+
+    def _features(self, A: Any) -> NDArray[np.float64]:
+        extension = self.kernel_.extension_
+        if isinstance(extension, GraphExtension):
+            return extension.transform(A)
+        return extension.gram(A, self.kernel_.landmarks_) @ self._whitening
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def _inverse_root(K: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return R with R R' = K^+; directions at rounding level are left out."""
+    eigenvalues, V = linalg.eigh(K)
+    kept = eigenvalues > len(K) * np.finfo(float).eps * max(float(eigenvalues[-1]), 0.0)
+    return V[:, kept] / np.sqrt(eigenvalues[kept])

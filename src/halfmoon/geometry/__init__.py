@@ -1,0 +1,28 @@
+"""What the data say before any label: landmarks, the restricted regulariser, interpolation (sections 2 to 4)."""
+
+from halfmoon.geometry._interpolation import interpolate, interpolation_rows, interpolation_rows_of_powers
+from halfmoon.geometry._landmarks import check_landmarks, select_landmarks
+from halfmoon.geometry._restriction import (
+    Restriction,
+    compute_restriction,
+    present_modes,
+    restrict,
+    restrict_further,
+    restrict_powers,
+    tell,
+)
+
+__all__ = [
+    "Restriction",
+    "check_landmarks",
+    "compute_restriction",
+    "interpolate",
+    "interpolation_rows",
+    "interpolation_rows_of_powers",
+    "present_modes",
+    "restrict",
+    "restrict_further",
+    "restrict_powers",
+    "select_landmarks",
+    "tell",
+]

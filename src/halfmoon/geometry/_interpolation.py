@@ -1,0 +1,155 @@
+"""The interpolant of Theorem 3.2: from values on the landmarks to all points, h* = T h_hat."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from halfmoon.exceptions import AccuracyWarning
+from halfmoon.geometry._restriction import Restriction, present_modes
+from halfmoon.regularizers import PowerRegularizer, Regularizer
+from halfmoon.regularizers._base import indicators
+from halfmoon.solvers import SolveOptions
+
+__all__ = ["interpolate", "interpolation_rows", "interpolation_rows_of_powers"]
+
+Matrix = NDArray[np.float64]
+
+
+def interpolate(Q: Regularizer, restriction: Restriction, h_hat: ArrayLike, options: SolveOptions) -> Matrix:
+    """Return h* = T h_hat, the extension of landmark values to all points (Theorem 3.2).
+
+    h* = Q^+ E A^+ h_hat is the smoothest function, by h' Q h, with these values on the landmarks. On a
+    component that lies in S altogether and that Q does not penalise, h* is h_hat. On a component without
+    landmark h* is 0.
+
+    Parameters
+    ----------
+    Q : Regularizer
+        The regulariser that was restricted.
+    restriction : Restriction
+        What `restrict` returned for it.
+    h_hat : array-like of shape (n_hat,) or (n_hat, m)
+        Values at the landmarks.
+    options : SolveOptions
+        `eps` is the relative residual of each solve.
+
+    Returns
+    -------
+    ndarray of shape (n,) or (n, m)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from halfmoon.regularizers import PowerRegularizer
+    >>> from halfmoon.geometry import interpolate
+    >>> from halfmoon.geometry import restrict
+    >>> from halfmoon.solvers import SolveOptions
+    >>> path = np.diag(np.ones(4), 1) + np.diag(np.ones(4), -1)
+    >>> Q = PowerRegularizer(path, power=1, normalized=False, ridge=1e-9)
+    >>> interpolate(Q, restrict(Q, [0, 4]), [0.0, 1.0], SolveOptions()).round(6) + 0.0
+    array([0.  , 0.25, 0.5 , 0.75, 1.  ])
+    """
+    values = np.asarray(h_hat, dtype=np.float64)
+    S = restriction.landmarks
+    if values.ndim not in (1, 2) or values.shape[0] != len(S) or not np.isfinite(values).all():
+        raise ValueError(
+            f"h_hat must hold one finite value a landmark: expected {len(S)} rows, got shape {values.shape}."
+        )
+    h = values.reshape(len(S), -1)
+    units = np.abs(h).max(axis=0, initial=0.0)
+    units[units == 0.0] = 1.0
+    h = h / units  # T is linear, and the solvers square what they are given
+    sources = np.zeros((Q.n, h.shape[1]))
+    sources[S] = restriction.Q_hat @ h
+    h_star = Q.solve_off_modes(sources, options)
+    # Along the modes the interpolant is fixed by its landmarks; ridge^-power V V' would only lose digits there.
+    V_S, present = present_modes(Q.modes, S)
+    h_star += Q.modes[:, present] @ np.linalg.lstsq(V_S, h - h_star[S])[0]
+    missed = np.abs(h_star[S] - h) * units
+    if missed.max() > 1e-3 * units.max():
+        warnings.warn(
+            f"The interpolant misses the values at the landmarks by up to {missed.max():.2g}: they are rougher than "
+            "Q^+ can represent on these landmarks. Use fewer landmarks or a less smooth regulariser.",
+            AccuracyWarning,
+            stacklevel=2,
+        )
+    return (h_star * units).reshape(Q.n, *values.shape[1:])
+
+
+def interpolation_rows(
+    Q: Regularizer, restriction: Restriction, rows: NDArray[np.intp], options: SolveOptions
+) -> Matrix:
+    """Return the given rows of T, the interpolation of Theorem 3.2 from S to all points: h*_rows = T_rows h_hat.
+
+    One solve a row that is not a landmark; landmarks have rows of the identity.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from halfmoon.regularizers import PowerRegularizer
+    >>> from halfmoon.geometry import interpolation_rows
+    >>> from halfmoon.geometry import restrict
+    >>> from halfmoon.solvers import SolveOptions
+    >>> path = np.diag(np.ones(4), 1) + np.diag(np.ones(4), -1)
+    >>> Q = PowerRegularizer(path, power=1, normalized=False, ridge=1e-9)
+    >>> interpolation_rows(Q, restrict(Q, [0, 4]), np.array([1, 4]), SolveOptions()).round(6) + 0.0
+    array([[0.75, 0.25],
+           [0.  , 1.  ]])
+    """
+    others = rows[~np.isin(rows, restriction.landmarks)]
+    solved = Q.solve_off_modes(indicators(others, Q.n), options) if others.size else np.zeros((Q.n, 0))
+    return _rows_of_T(Q, restriction, rows, others, solved)
+
+
+def interpolation_rows_of_powers(
+    Q: PowerRegularizer, restrictions: Mapping[int, Restriction], rows: NDArray[np.intp], options: SolveOptions
+) -> dict[int, Matrix]:
+    """Return `interpolation_rows` for several powers of Q, restricted to the same landmarks, from one chain of solves.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from halfmoon.regularizers import PowerRegularizer
+    >>> from halfmoon.geometry import interpolation_rows, interpolation_rows_of_powers
+    >>> from halfmoon.geometry import restrict_powers
+    >>> from halfmoon.solvers import SolveOptions
+    >>> path = np.diag(np.ones(4), 1) + np.diag(np.ones(4), -1)
+    >>> Q = PowerRegularizer(path, power=2, ridge=0.1)
+    >>> both = restrict_powers(Q, [0, 4], [1, 2])
+    >>> T = interpolation_rows_of_powers(Q, both, np.array([2]), SolveOptions())
+    >>> bool(np.allclose(T[2], interpolation_rows(Q, both[2], np.array([2]), SolveOptions())))
+    True
+    """
+    landmarks = next(iter(restrictions.values())).landmarks
+    others = rows[~np.isin(rows, landmarks)]
+    solved, found, once = indicators(others, Q.n), {}, Q.with_power(1)
+    for power in range(1, max(restrictions) + 1):
+        solved = once.solve_off_modes(solved, options) if others.size else solved
+        if power in restrictions:
+            found[power] = _rows_of_T(Q.with_power(power), restrictions[power], rows, others, solved)
+    return found
+
+
+def _rows_of_T(
+    Q: Regularizer, restriction: Restriction, rows: NDArray[np.intp], others: NDArray[np.intp], solved: Matrix
+) -> Matrix:
+    """Return rows of T from Q^+ e_i off the modes, solved for the rows i that are no landmarks."""
+    S = restriction.landmarks
+    place = np.full(Q.n, -1)
+    place[S] = np.arange(len(S))
+    T = np.zeros((len(rows), len(S)))
+    known = place[rows] >= 0
+    T[known, place[rows[known]]] = 1.0
+    if others.size:
+        # T = G E Q_hat + V V_S^+ (I - G_SS Q_hat) with G = Q^+ off the modes V, symmetric.
+        V_S, present = present_modes(Q.modes, S)
+        V_S_inverse = np.linalg.pinv(V_S)
+        rest = V_S_inverse - (V_S_inverse @ restriction.smooth) @ restriction.Q_hat
+        T[~known] = solved[S].T @ restriction.Q_hat + Q.modes[others][:, present] @ rest
+        # Exactly 0 where no landmark is: rounding errors of a solve would pass for a small kernel.
+        T[Q.components.covered_by(S)[Q.components.labels[rows]] == 0] = 0.0
+    return T

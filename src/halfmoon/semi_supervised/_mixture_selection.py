@@ -1,0 +1,92 @@
+"""extension="auto": how much of the graph, how much of the base kernel, and which ridge, by closed-form leave-one-out.
+
+With few labels a leave-one-out error is noise, so it enters as a likelihood beside a weak prior: log-loss of the
+held-out predictions for classes, squared error for targets. With one label a class the prior decides alone.
+
+The kernel extension is not among the candidates. Most labelled rows are landmarks, where it has been bent exactly, so
+that its leave-one-out error says nothing about other rows (docs/estimators.md has the figures); name it to have it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+from halfmoon.semi_supervised._losses._ridge import RidgePath
+from halfmoon.semi_supervised._pieces import LabeledKernels
+
+__all__ = ["Choice", "choose_kernel"]
+
+Matrix = NDArray[np.float64]
+SHARES: tuple[float, ...] = (0.0, 0.1, 0.3, 0.5, 0.8, 1.0)  # of the base kernel in the sum
+ALPHAS = tuple(10.0**e for e in np.arange(-3.0, 0.51, 0.5))  # for classes, kernels of unit diagonal
+ALPHAS_OF_TARGETS = tuple(10.0**e for e in np.arange(-5.0, 0.1, 1.0))
+TEMPERATURES = 2.0 ** np.arange(6)  # of held-out values, as log-odds
+PRIOR_SHARE, PRIOR_LOG_ALPHA, PRIOR_WIDTH = 0.1, -1.0, 2.0
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Weights of the kernels, the ridge that suits them, and the reason."""
+
+    weights: Mapping[str, float]
+    alpha: float
+    reason: str
+
+    def __str__(self) -> str:
+        mix = " + ".join(f"{weight:g} {name}" for name, weight in self.weights.items())
+        return f"{mix}, ridge {self.alpha:.2g} ({self.reason})"
+
+
+def choose_kernel(
+    pieces: LabeledKernels, Y: Matrix, weights: NDArray[np.float64], classes: NDArray[np.intp] | None, extension: str
+) -> Choice:
+    """Return the kernel that was named, or the best sum of graph and base kernel, with the best ridge.
+
+    Y holds the targets, one column a function; `classes` the class numbers, or None for regression.
+    """
+    if extension == "auto":
+        # Where a component holds no label the graph is silent: the base kernel must have a say.
+        shares = SHARES[1:] if pieces.leaves_components_out else SHARES
+        shares = (1.0,) if pieces.beyond_landmarks else shares
+        mixes = [{"graph": 1.0 - share, "base": share} for share in shares]
+        mixes = [{name: weight for name, weight in mix.items() if weight > 0.0} for mix in mixes]
+    else:
+        mixes = [{extension: 1.0}]
+    if classes is None:
+        Y = Y / (np.abs(Y).max() or 1.0)  # the unit of targets does not matter, and their squares must not overflow
+    best, chosen = np.inf, None
+    for mix in mixes:
+        path = RidgePath(pieces.mixed(mix), Y, weights)
+        for alpha in ALPHAS_OF_TARGETS if classes is None else ALPHAS:
+            held_out = Y - path.at(alpha).residuals
+            loss = _squares(held_out, Y, weights) if classes is None else _surprise(held_out, classes, weights)
+            loss += _penalty(mix.get("base", 0.0), alpha) if classes is not None else 0.0
+            if loss < best:
+                best, chosen = loss, (mix, alpha)
+    assert chosen is not None
+    return Choice(chosen[0], chosen[1], "leave-one-out" if extension == "auto" else "named; ridge by leave-one-out")
+
+
+def _penalty(share: float, alpha: float) -> float:
+    """Return minus the log of the prior: mostly graph, a moderate ridge; worth a fraction of one label."""
+    gaps = np.array([share - PRIOR_SHARE, np.log10(alpha) - PRIOR_LOG_ALPHA])
+    return float(gaps @ gaps) / (2.0 * PRIOR_WIDTH**2)
+
+
+def _squares(held_out: Matrix, Y: Matrix, weights: NDArray[np.float64]) -> float:
+    return float(np.average(np.square(held_out - Y).sum(axis=1), weights=weights))
+
+
+def _surprise(held_out: Matrix, classes: NDArray[np.intp], weights: NDArray[np.float64]) -> float:
+    """Return the summed log-loss at the best temperature; an example alone in its class says nothing when left out."""
+    votes = np.bincount(classes)[classes] > 1
+    values = np.hstack([-held_out, held_out]) if held_out.shape[1] == 1 else held_out
+    values, classes, weights = 0.5 * values[votes], classes[votes], weights[votes]  # targets -1 and 1: 0 and 1, shifted
+    own = values[np.arange(len(classes)), classes]
+    losses = [weights @ (logsumexp(t * values, axis=1) - t * own) for t in TEMPERATURES]
+    return float(min(losses))

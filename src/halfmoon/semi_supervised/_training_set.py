@@ -1,0 +1,156 @@
+"""Which rows are labelled, with what, and how much they weigh: the examples that a model is fitted to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
+
+from halfmoon._validation import check_sample_weight, labeled_mask
+from halfmoon.graph import find_duplicates
+
+__all__ = ["TrainingSet", "class_labels", "regression_targets"]
+
+LARGEST_WEIGHT = 1e300  # of an example: thousands of them, divided by a ridge, must not overflow
+LARGEST_TARGET = 1e200  # coefficients are targets over a ridge, and must not overflow either
+
+
+@dataclass(frozen=True)
+class TrainingSet:
+    """Distinct training points and the labelled examples among them.
+
+    A row of weight 0 is not there, and copies of a row are one point: a weight of 2 and two equal rows are the same.
+
+    Attributes
+    ----------
+    X : ndarray or csr_array
+        The distinct points.
+    left_out : ndarray or csr_array
+        The rows of weight 0.
+    point : ndarray of shape (n,)
+        Point of each row of the data; -1 for rows of weight 0.
+    rows : ndarray of shape (l,)
+        Point of each example.
+    targets : ndarray of shape (l,)
+        Its class number or target value.
+    weights : ndarray of shape (l,)
+        Its weight.
+    """
+
+    X: Any
+    left_out: Any
+    point: NDArray[np.intp]
+    rows: NDArray[np.intp]
+    targets: NDArray[Any]
+    weights: NDArray[np.float64]
+
+    @classmethod
+    def gather(
+        cls, X: Any, labeled: NDArray[np.bool_], targets: NDArray[Any], sample_weight: Any, *, merge: bool
+    ) -> TrainingSet:
+        """Merge copies (unless a ready-made graph numbers the rows) and equal examples; `targets` has all rows."""
+        n = X.shape[0]
+        weights = check_sample_weight(sample_weight, np.empty((n, 1)), dtype=np.float64, ensure_non_negative=True)
+        present = np.flatnonzero(weights > 0.0) if merge else np.arange(n)
+        labeled = labeled & (weights > 0.0)
+        if not labeled.any():
+            raise ValueError(
+                f"None of the {n} rows is labelled. Mark unlabelled rows with -1 (classes) or NaN (targets) and the "
+                "others with their label."
+            )
+        points = X if len(present) == n else X[present]
+        point = np.full(n, -1, dtype=np.intp)
+        if merge:
+            copies = find_duplicates(points)
+            point[present] = copies.group
+            points = points if len(copies.first) == points.shape[0] else points[copies.first]
+        else:
+            point[present] = np.arange(n)
+        return cls(points, X[point < 0], point, **_merged(point[labeled], targets[labeled], weights[labeled]))
+
+    def relabeled(self, labeled: NDArray[np.bool_], targets: NDArray[Any], sample_weight: Any) -> TrainingSet:
+        """Return other labels of the same rows."""
+        weights = check_sample_weight(sample_weight, np.empty((len(self.point), 1)), dtype=np.float64)
+        labeled = labeled & (weights > 0.0) & (self.point >= 0)
+        if not labeled.any():
+            raise ValueError(f"None of the {len(self.point)} rows is labelled.")
+        return replace(self, **_merged(self.point[labeled], targets[labeled], weights[labeled]))
+
+    def subset(self, which: NDArray[np.intp]) -> TrainingSet:
+        """Return some of the examples."""
+        return replace(self, rows=self.rows[which], targets=self.targets[which], weights=self.weights[which])
+
+    def scaled(self, factors: NDArray[np.float64]) -> TrainingSet:
+        """Return the examples with their weights multiplied."""
+        with np.errstate(over="ignore"):
+            return replace(self, weights=_checked_weights(self.weights * factors))
+
+
+def _merged(rows: NDArray[np.intp], targets: NDArray[Any], weights: NDArray[np.float64]) -> dict[str, NDArray[Any]]:
+    """Return rows, targets and weights with equal examples merged into one."""
+    order = np.lexsort((targets, rows))
+    rows, targets, weights = rows[order], targets[order], weights[order]
+    starts = np.concatenate(([True], (rows[1:] != rows[:-1]) | (targets[1:] != targets[:-1])))
+    masses = _checked_weights(np.bincount(np.cumsum(starts) - 1, weights=weights).astype(np.float64))
+    return {"rows": rows[starts], "targets": targets[starts], "weights": masses}
+
+
+def _checked_weights(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return weights whose sums, divided by a ridge, can be computed with."""
+    largest = float(weights.max())
+    if not 1.0 / LARGEST_WEIGHT <= largest <= LARGEST_WEIGHT:
+        raise ValueError(
+            f"The largest weight of a labelled row, sample weight times class weight, is {largest:.3g}. It must be "
+            f"between {1.0 / LARGEST_WEIGHT:g} and {LARGEST_WEIGHT:g}. Multiply all weights by one number that brings "
+            "them near 1."
+        )
+    return weights
+
+
+def class_labels(y: Any, n: int) -> tuple[NDArray[np.bool_], NDArray[Any], NDArray[np.intp]]:
+    """Return which rows are labelled, the classes, and the class number of every row (-1 where unlabelled)."""
+    y = _checked(y)
+    labeled = labeled_mask(y, n)
+    values = np.asarray(y)[labeled]
+    if values.dtype.kind == "O":
+        values = np.array(values.tolist())
+    if not labeled.any():
+        raise ValueError(f"None of the {n} rows is labelled: y holds only -1, NaN or None. Label at least two classes.")
+    check_classification_targets(values)
+    classes, codes = np.unique(values, return_inverse=True)
+    if len(classes) < 2:
+        signs = " -1 means unlabelled here: encode classes -1 and 1 as 0 and 1." if not labeled.all() else ""
+        raise ValueError(
+            f"A classifier needs labelled rows of at least 2 classes. Got 1 class, {classes[0]!r}, on "
+            f"{int(labeled.sum())} labelled rows.{signs}"
+        )
+    numbers = np.full(n, -1, dtype=np.intp)
+    numbers[labeled] = codes
+    return labeled, classes, numbers
+
+
+def regression_targets(y: Any, n: int) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    """Return which rows have a target, and the targets (NaN where there is none)."""
+    targets = np.asarray(_checked(y), dtype=np.float64)
+    if targets.shape != (n,):
+        raise ValueError(f"y must hold one target a row of X: expected shape ({n},), got {targets.shape}.")
+    if np.isinf(targets).any():
+        raise ValueError("Input y contains infinity or a value too large for dtype('float64').")
+    largest = float(np.nanmax(np.abs(targets), initial=0.0))
+    if largest > LARGEST_TARGET:
+        raise ValueError(
+            f"Targets reach {largest:.3g} in size; beyond {LARGEST_TARGET:g} predictions overflow. Use a larger unit."
+        )
+    return ~np.isnan(targets), targets
+
+
+def _checked(y: Any) -> Any:
+    if y is None:
+        raise ValueError("This estimator requires y to be passed, but the target y is None.")
+    if isinstance(y, list):
+        return y
+    return column_or_1d(y, warn=True)

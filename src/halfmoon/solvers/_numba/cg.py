@@ -1,0 +1,151 @@
+"""Conjugate gradients on one tile: WIDTH right-hand sides share every pass over the graph.
+
+The preconditioner is Jacobi (factor None) or an approximate Cholesky factor. Convergence is measured in the norm of the
+residual of R, because that is what the certificate of a landmark block needs.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import types
+from numba.extending import overload
+
+from halfmoon.runtime.jit import njit
+from halfmoon.solvers._numba.lanes import WIDTH, add, load, mul, muladd, splat, store, sub, widen, zeros64, zeros_of
+from halfmoon.solvers._numba.tile import FLUSH, multiply_and_dot
+
+__all__ = ["Factor", "conjugate_gradients"]
+
+
+class Factor(NamedTuple):
+    """P = C D C' ~ s M s, in its own numbering, both triangles stored by rows so that sweeps only gather."""
+
+    lower_ptr: Any  # (n + 1,) uint32: row i of C, entries k < i
+    lower_ind: Any
+    lower: Any  # working precision
+    upper_ptr: Any  # (n + 1,) uint32: row i of C', entries k > i
+    upper_ind: Any
+    upper: Any
+    inverse: Any  # (n,) 1 / pivot, 0 where pinned
+
+
+def reduce_and_apply(op, factor, alpha, r, z, rz, rr):
+    """Set r <- r - alpha z, z <- P^-1 r, rz <- r' z, rr <- |r|^2; compiled only, by the overload below."""
+
+
+@njit
+def apply_jacobi(op, alpha, r, z, rz, rr):
+    # IN op, alpha: (1, WIDTH)  INOUT r, z: s M s p -> P^-1 r  OUT rz, rr: (1, WIDTH) float64
+    """Set r <- r - alpha z, z <- diag^-1 r, rz <- r' z and rr <- |r|^2 in the norm of R."""
+    jacobi, norm = op.jacobi, op.norm
+    n = jacobi.size
+    a = load(alpha, 0)
+    energy, square = zeros64(), zeros64()
+    for first in range(0, n, FLUSH):
+        energy_part, square_part = zeros_of(r), zeros_of(r)
+        for i in range(first, min(first + FLUSH, n)):
+            ri = sub(load(r, i), mul(a, load(z, i)))
+            store(r, i, ri)
+            zi = mul(splat(jacobi[i]), ri)
+            store(z, i, zi)
+            energy_part = muladd(zi, ri, energy_part)
+            square_part = muladd(mul(splat(norm[i]), ri), ri, square_part)
+        energy, square = add(energy, widen(energy_part)), add(square, widen(square_part))
+    store(rz, 0, energy)
+    store(rr, 0, square)
+
+
+@njit
+def apply_factor(op, factor, alpha, r, z, rz, rr):
+    # IN op, factor, alpha: (1, WIDTH)  INOUT r, z: s M s p -> P^-1 r  OUT rz, rr: (1, WIDTH) float64
+    """Set r <- r - alpha z, z <- (C D C')^-1 r, rz <- r' z and rr <- |r|^2, in one pass down and one up."""
+    ptr, ind, value, norm = factor.lower_ptr, factor.lower_ind, factor.lower, op.norm
+    n = r.shape[0]
+    a = load(alpha, 0)
+    total = zeros64()
+    for first in range(0, n, FLUSH):
+        part = zeros_of(r)
+        for i in range(first, min(first + FLUSH, n)):
+            zi = sub(load(r, i), mul(a, load(z, i)))
+            store(r, i, zi)
+            part = muladd(mul(splat(norm[i]), zi), zi, part)
+            for k in range(ptr[i], ptr[i + 1]):
+                zi = muladd(splat(value[k]), load(z, ind[k]), zi)
+            store(z, i, zi)
+        total = add(total, widen(part))
+    store(rr, 0, total)
+    ptr, ind, value, inverse = factor.upper_ptr, factor.upper_ind, factor.upper, factor.inverse
+    total = zeros64()
+    for last in range(n, 0, -FLUSH):
+        part = zeros_of(z)
+        for i in range(last - 1, max(last - FLUSH, 0) - 1, -1):
+            zi = mul(splat(inverse[i]), load(z, i))
+            for k in range(ptr[i], ptr[i + 1]):
+                zi = muladd(splat(value[k]), load(z, ind[k]), zi)
+            store(z, i, zi)
+            part = muladd(load(r, i), zi, part)
+        total = add(total, widen(part))
+    store(rz, 0, total)
+
+
+@overload(reduce_and_apply, inline="always")
+def _reduce_and_apply(op, factor, alpha, r, z, rz, rr):
+    def jacobi(op, factor, alpha, r, z, rz, rr):
+        apply_jacobi(op, alpha, r, z, rz, rr)
+
+    def factored(op, factor, alpha, r, z, rz, rr):
+        apply_factor(op, factor, alpha, r, z, rz, rr)
+
+    return jacobi if isinstance(factor, types.NoneType) else factored
+
+
+@njit
+def advance(alpha, beta, z, p, x):
+    # IN alpha, beta: (1, WIDTH), z  INOUT p, x
+    """Set x <- x + alpha p, then p <- z + beta p."""
+    a, b = load(alpha, 0), load(beta, 0)
+    for i in range(p.shape[0]):
+        pi = load(p, i)
+        store(x, i, muladd(a, pi, load(x, i)))
+        store(p, i, muladd(b, pi, load(z, i)))
+
+
+@njit
+def conjugate_gradients(
+    op,  # IN     TileOperator
+    factor,  # IN     Factor or None
+    target,  # IN     (WIDTH,) wanted |r|^2 in the norm of R
+    limit,  # IN     most iterations
+    stop,  # IN     (1,) uint8: becomes 1 when the caller no longer wants the answer
+    r,  # INOUT  (n, WIDTH) residual
+    x,  # OUT    (n, WIDTH) solution
+    p,  # WORK   (n, WIDTH)
+    q,  # WORK   (n, WIDTH)
+):
+    """Solve s M s x = r by preconditioned CG; return the iterations made. Columns that have converged stand still."""
+    alpha, beta = np.zeros((1, WIDTH), r.dtype), np.zeros((1, WIDTH), r.dtype)
+    pq, rz, rr, old = np.empty((1, WIDTH)), np.empty((1, WIDTH)), np.empty((1, WIDTH)), np.empty((1, WIDTH))
+    x[:] = 0.0
+    p[:] = 0.0
+    q[:] = 0.0
+    reduce_and_apply(op, factor, alpha, r, q, rz, rr)
+    advance(alpha, beta, q, p, x)
+    for iteration in range(limit):
+        if np.all(rr[0] <= target) or stop[0]:
+            return iteration
+        multiply_and_dot(op, p, q, pq)
+        moving = False
+        for c in range(WIDTH):
+            active = rr[0, c] > target[c] and pq[0, c] > 0.0 and rz[0, c] > 0.0
+            moving = moving or active
+            alpha[0, c] = rz[0, c] / pq[0, c] if active else 0.0
+            old[0, c] = rz[0, c]
+        if not moving:
+            return iteration
+        reduce_and_apply(op, factor, alpha, r, q, rz, rr)
+        for c in range(WIDTH):
+            beta[0, c] = rz[0, c] / old[0, c] if alpha[0, c] > 0.0 else 0.0
+        advance(alpha, beta, q, p, x)
+    return limit

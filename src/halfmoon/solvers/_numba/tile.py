@@ -1,0 +1,313 @@
+"""Tiles: C-ordered (n, WIDTH) arrays, one row of lanes per vertex, and the operator M = L + diag(excess) on them.
+
+The systems are M z = b. R = G^-1/2 M G^-1/2 (G = diag(mass)) is what the regularisers invert:
+R^-1 y = G^1/2 M^-1 G^1/2 y. On a component C with `share` = 1 / mass(C) the mode 1_C is projected out of everything; a
+component with share 0 has no mode.
+
+Solutions, right-hand sides and residuals are float64, and M is applied by edges there, (M x)_i = sum_j w_ij (x_i - x_j)
++ excess_i x_i: rounding is then relative to differences, and no excess drowns in a diagonal. Iterations run in the
+working precision on the scaled matrix s M s, which has entries of order one whatever the weights are.
+
+Kernels take the arrays out of the tuple before their loops: reading op.x inside a loop costs a reference count each
+time. Weights None stand for one weight on every edge, a compilation of their own.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import types
+from numba.extending import overload
+
+from halfmoon.runtime.jit import njit
+from halfmoon.solvers._numba.lanes import (
+    WIDTH,
+    absolute,
+    add,
+    load,
+    mul,
+    muladd,
+    splat,
+    store,
+    sub,
+    widen,
+    zeros64,
+    zeros_of,
+)
+
+__all__ = ["TileOperator", "accumulate", "indicator_rhs", "mass_times", "multiply_and_dot", "project", "residual"]
+
+FLUSH = 256  # rows summed in the working precision before the partial sum goes to float64
+
+
+class TileOperator(NamedTuple):
+    """M = L + diag(excess): s M s in the working precision for iterations, M in float64 for residuals."""
+
+    ptr: Any  # (n + 1,)       uint32
+    ind: Any  # (nnz,)         uint32
+    weight: Any  # (nnz,)         working precision: s_i w_ij s_j, or None: all 1
+    diag: Any  # (n,)           working precision: s_i^2 M_ii
+    jacobi: Any  # (n,)           working precision: 1 / diagonal of s M s
+    norm: Any  # (n,)           working precision: 1 / (s_i^2 mass_i), for |r|^2 in the norm of R
+    weight64: Any  # (nnz,)         float64, or None: all `constant`
+    constant: float  # the one weight where weight64 is None
+    excess64: Any  # (n,)           float64
+    rounding: Any  # (n,)           float64: relative rounding of the sums of a row
+    scale: Any  # (n,)           float64: s
+    mass: Any  # (n,)           float64
+    label: Any  # (n,)           uint32 component of each vertex
+    share: Any  # (components,)  float64
+
+
+def neighbor_sum(ptr, ind, weight, x, i):
+    """Return sum_j w_ij x_j in the working precision; compiled only, by the overload below."""
+
+
+def edge_sum64(ptr, ind, weight64, constant, x, i):
+    """Return sum_j w_ij (x_i - x_j) in float64; compiled only, by the overload below."""
+
+
+def edge_size64(ptr, ind, weight64, constant, x, i):
+    """Return sum_j w_ij |x_i - x_j| in float64; compiled only, by the overload below."""
+
+
+@overload(neighbor_sum, inline="always")
+def _neighbor_sum(ptr, ind, weight, x, i):
+    def ones(ptr, ind, weight, x, i):
+        total = zeros_of(x)
+        for k in range(ptr[i], ptr[i + 1]):
+            total = add(total, load(x, ind[k]))
+        return total
+
+    def weighted(ptr, ind, weight, x, i):
+        total = zeros_of(x)
+        for k in range(ptr[i], ptr[i + 1]):
+            total = muladd(splat(weight[k]), load(x, ind[k]), total)
+        return total
+
+    return ones if isinstance(weight, types.NoneType) else weighted
+
+
+@overload(edge_sum64, inline="always")
+def _edge_sum64(ptr, ind, weight64, constant, x, i):
+    def ones(ptr, ind, weight64, constant, x, i):
+        total, xi = zeros64(), load(x, i)
+        for k in range(ptr[i], ptr[i + 1]):
+            total = add(total, sub(xi, load(x, ind[k])))
+        return mul(splat(constant), total)
+
+    def weighted(ptr, ind, weight64, constant, x, i):
+        total, xi = zeros64(), load(x, i)
+        for k in range(ptr[i], ptr[i + 1]):
+            total = muladd(splat(weight64[k]), sub(xi, load(x, ind[k])), total)
+        return total
+
+    return ones if isinstance(weight64, types.NoneType) else weighted
+
+
+@overload(edge_size64, inline="always")
+def _edge_size64(ptr, ind, weight64, constant, x, i):
+    def ones(ptr, ind, weight64, constant, x, i):
+        total, xi = zeros64(), load(x, i)
+        for k in range(ptr[i], ptr[i + 1]):
+            total = add(total, absolute(sub(xi, load(x, ind[k]))))
+        return mul(splat(constant), total)
+
+    def weighted(ptr, ind, weight64, constant, x, i):
+        total, xi = zeros64(), load(x, i)
+        for k in range(ptr[i], ptr[i + 1]):
+            total = muladd(splat(weight64[k]), absolute(sub(xi, load(x, ind[k]))), total)
+        return total
+
+    return ones if isinstance(weight64, types.NoneType) else weighted
+
+
+@njit
+def multiply_and_dot(
+    op,  # IN
+    p,  # IN   (n, WIDTH)
+    q,  # OUT  (n, WIDTH)
+    pq,  # OUT  (1, WIDTH) float64
+):
+    """Set q <- s M s p and pq <- sum over rows of p q."""
+    ptr, ind, weight, diag = op.ptr, op.ind, op.weight, op.diag
+    n = diag.size
+    total = zeros64()
+    for first in range(0, n, FLUSH):
+        part = zeros_of(p)
+        for i in range(first, min(first + FLUSH, n)):
+            pi = load(p, i)
+            qi = sub(mul(splat(diag[i]), pi), neighbor_sum(ptr, ind, weight, p, i))
+            store(q, i, qi)
+            part = muladd(pi, qi, part)
+        total = add(total, widen(part))
+    store(pq, 0, total)
+
+
+@njit
+def residual(
+    op,  # IN
+    b,  # IN   (n, WIDTH) float64
+    x,  # IN   (n, WIDTH) float64
+    unit,  # IN   (1, WIDTH) float64: factor of each column of r, so that float32 holds it
+    r,  # OUT  (n, WIDTH) working precision: unit s (b - M x), rounded once
+    norms,  # OUT  (1, WIDTH) float64: |b - M x|^2 in the norm of R, sum_i (b - M x)_i^2 / mass_i
+    rounding,  # OUT  (1, WIDTH) float64: bound on the squared norm of the rounding of b - M x
+):
+    """Compute the residual of R from that of M, by edges, with its size and the size of its rounding."""
+    ptr, ind, weight64, constant, excess64 = op.ptr, op.ind, op.weight64, op.constant, op.excess64
+    scale, mass, gamma = op.scale, op.mass, op.rounding
+    units = load(unit, 0)
+    total, spread = zeros64(), zeros64()
+    for i in range(mass.size):
+        bi, ei = load(b, i), mul(splat(excess64[i]), load(x, i))
+        ri = sub(sub(bi, edge_sum64(ptr, ind, weight64, constant, x, i)), ei)
+        store(r, i, mul(mul(splat(scale[i]), units), ri))
+        over_mass = splat(1.0 / mass[i])
+        total = muladd(mul(over_mass, ri), ri, total)
+        size = add(add(edge_size64(ptr, ind, weight64, constant, x, i), absolute(ei)), absolute(bi))
+        size = mul(splat(gamma[i]), size)
+        spread = muladd(mul(over_mass, size), size, spread)
+    store(norms, 0, total)
+    store(rounding, 0, spread)
+
+
+@njit
+def start(
+    op,  # IN
+    b,  # IN   (n, WIDTH) float64
+    unit,  # IN   (1, WIDTH) float64
+    r,  # OUT  (n, WIDTH) working precision: unit s b
+):
+    """Set the first residual, that of x = 0."""
+    scale = op.scale
+    units = load(unit, 0)
+    for i in range(scale.size):
+        store(r, i, mul(mul(splat(scale[i]), units), load(b, i)))
+
+
+@njit
+def component_sums(op, scaled, x):
+    """Return share_C times the sum over C of x, or of mass x if `scaled`, for every component C and column."""
+    mass, label, share = op.mass, op.label, op.share
+    sums = np.zeros((share.size, WIDTH))
+    for i in range(mass.size):
+        weight = mass[i] if scaled else 1.0
+        store(sums, label[i], muladd(splat(weight), load(x, i), load(sums, label[i])))
+    for k in range(share.size):
+        store(sums, k, mul(splat(share[k]), load(sums, k)))
+    return sums
+
+
+@njit
+def project(
+    op,  # IN
+    x,  # INOUT  (n, WIDTH) float64
+):
+    """Set x <- x - 1_C (mass' x)_C / mass(C): solutions of M z = b, off the modes."""
+    label = op.label
+    sums = component_sums(op, True, x)
+    for i in range(label.size):
+        store(x, i, sub(load(x, i), load(sums, label[i])))
+
+
+@njit
+def project_rhs(
+    op,  # IN
+    b,  # INOUT  (n, WIDTH) float64
+):
+    """Set b <- b - mass (1' b)_C / mass(C): right-hand sides orthogonal to the modes."""
+    label, mass = op.label, op.mass
+    sums = component_sums(op, False, b)
+    for i in range(label.size):
+        store(b, i, sub(load(b, i), mul(splat(mass[i]), load(sums, label[i]))))
+
+
+@njit
+def indicator_rhs(
+    op,  # IN
+    landmarks,  # IN   (<= WIDTH,) vertices
+    b,  # OUT  (n, WIDTH) float64
+):
+    """Set b_c <- G^1/2 e_s, off the modes."""
+    b[:] = 0.0
+    for c in range(landmarks.size):
+        b[landmarks[c], c] = np.sqrt(op.mass[landmarks[c]])
+    project_rhs(op, b)
+
+
+@njit
+def mass_times(
+    op,  # IN
+    x,  # IN   (n, WIDTH) float64
+    b,  # OUT  (n, WIDTH) float64
+):
+    """Set b <- G x: the next right-hand side of a chain, R^-1 R^-1 y = G^1/2 M^-1 G M^-1 G^1/2 y."""
+    mass = op.mass
+    for i in range(mass.size):
+        store(b, i, mul(splat(mass[i]), load(x, i)))
+
+
+@njit
+def accumulate(
+    op,  # IN
+    unit,  # IN     (1, WIDTH) float64: factor of the residual that d answers
+    d,  # IN     (n, WIDTH) working precision
+    x,  # INOUT  (n, WIDTH) float64
+):
+    """Set x <- x + s d / unit."""
+    scale = op.scale
+    inverse = np.empty((1, WIDTH))
+    for c in range(WIDTH):
+        inverse[0, c] = 1.0 / unit[0, c]
+    inverses = load(inverse, 0)
+    for i in range(scale.size):
+        store(x, i, muladd(mul(splat(scale[i]), inverses), widen(load(d, i)), load(x, i)))
+
+
+@njit
+def solution_columns(
+    op,  # IN
+    factor,  # IN   (columns,) float64
+    x,  # IN   (n, WIDTH) float64
+    out,  # OUT  (n, columns)
+):
+    """Set out <- factor G^1/2 x: solutions of R from those of M."""
+    mass = op.mass
+    for i in range(mass.size):
+        root = np.sqrt(mass[i])
+        for c in range(out.shape[1]):
+            out[i, c] = factor[c] * root * x[i, c]
+
+
+@njit
+def residual_columns(
+    op,  # IN
+    r,  # IN   (n, WIDTH) working precision: unit s (b - M x)
+    out,  # OUT  (n, columns)
+):
+    """Set out <- unit G^-1/2 (b - M x): residuals of R, times their unit."""
+    mass, scale = op.mass, op.scale
+    for i in range(mass.size):
+        root = 1.0 / (np.sqrt(mass[i]) * scale[i])
+        for c in range(out.shape[1]):
+            out[i, c] = root * r[i, c]
+
+
+@njit
+def squared_norms(
+    op,  # IN
+    power,  # IN  +1 or -1
+    x,  # IN  (n, WIDTH) float64
+):
+    """Return |G^(power/2) x|^2 column by column: of solutions (+1) and right-hand sides (-1), in the norm of R."""
+    mass = op.mass
+    total = zeros64()
+    for i in range(mass.size):
+        xi = load(x, i)
+        weight = mass[i] if power > 0 else 1.0 / mass[i]
+        total = muladd(mul(splat(weight), xi), xi, total)
+    out = np.empty((1, WIDTH))
+    store(out, 0, total)
+    return out[0]
