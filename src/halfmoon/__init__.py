@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from halfmoon.cluster import KernelKMeans
     from halfmoon.features import LandmarkFeatures
+    from halfmoon.geometry import Geometry, restrict, select_landmarks
     from halfmoon.geometry import restrict, select_landmarks
     from halfmoon.kernels import DataDependentKernel
     from halfmoon.persistence import load, save
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DataDependentKernel",
+    "Geometry",
     "KernelKMeans",
     "LandmarkFeatures",
     "LapRLSClassifier",
@@ -30,6 +32,7 @@ __version__ = "0.1.0"
 # Names are loaded when they are first asked for (PEP 562): scikit-learn and numba take seconds to import.
 _HOMES = {
     "DataDependentKernel": "halfmoon.kernels",
+    "Geometry": "halfmoon.geometry",
     "KernelKMeans": "halfmoon.cluster",
     "LandmarkFeatures": "halfmoon.features",
     "LapRLSClassifier": "halfmoon.semi_supervised",

@@ -1,5 +1,6 @@
 """What the data say before any label: landmarks, the restricted regulariser, interpolation (sections 2 to 4)."""
 
+from halfmoon.geometry._geometry import DEFAULT_LANDMARKS, Geometry, GeometrySettings
 from halfmoon.geometry._interpolation import interpolate, interpolation_rows, interpolation_rows_of_powers
 from halfmoon.geometry._landmarks import check_landmarks, select_landmarks
 from halfmoon.geometry._restriction import (
@@ -9,10 +10,13 @@ from halfmoon.geometry._restriction import (
     restrict,
     restrict_further,
     restrict_powers,
-    tell,
+    warn_about,
 )
 
 __all__ = [
+    "DEFAULT_LANDMARKS",
+    "Geometry",
+    "GeometrySettings",
     "Restriction",
     "check_landmarks",
     "compute_restriction",
@@ -24,5 +28,5 @@ __all__ = [
     "restrict_further",
     "restrict_powers",
     "select_landmarks",
-    "tell",
+    "warn_about",
 ]

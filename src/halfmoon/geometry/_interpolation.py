@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from halfmoon.exceptions import AccuracyWarning
 from halfmoon.geometry._restriction import Restriction, present_modes
-from halfmoon.regularizers import PowerRegularizer, Regularizer
-from halfmoon.regularizers._base import indicators
+from halfmoon.regularizers import PowerRegularizer, Regularizer, indicators
 from halfmoon.solvers import SolveOptions
 
 __all__ = ["interpolate", "interpolation_rows", "interpolation_rows_of_powers"]

@@ -80,6 +80,10 @@ def select_landmarks(
         landmarks = METHODS[method](X, n_landmarks, np.flatnonzero(labeled), label_share, rng)
     else:
         landmarks = check_landmarks(method, n)
+        if n_landmarks is not None and n_landmarks != len(landmarks):
+            raise ValueError(
+                f"n_landmarks={n_landmarks} does not go with {len(landmarks)} given landmarks. Leave n_landmarks=None."
+            )
     _warn_if_all_labeled(landmarks, labeled)
     return landmarks
 

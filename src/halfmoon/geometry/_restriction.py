@@ -17,10 +17,7 @@ from halfmoon.exceptions import AccuracyWarning, DisconnectedGraphWarning
 from halfmoon.geometry._landmarks import check_landmarks
 from halfmoon.regularizers import Greens, MatrixRegularizer, PowerRegularizer, Regularizer
 from halfmoon.runtime.caches import without_caches
-from halfmoon.solvers import SolveOptions
-from halfmoon.solvers._certificate import BoundKind
-from halfmoon.solvers._options import Progress
-from halfmoon.solvers._system import ROUNDOFF
+from halfmoon.solvers import ROUNDOFF, BoundKind, Progress, SolveOptions
 
 __all__ = [
     "Restriction",
@@ -29,7 +26,7 @@ __all__ = [
     "restrict",
     "restrict_further",
     "restrict_powers",
-    "tell",
+    "warn_about",
 ]
 
 Matrix = NDArray[np.float64]
@@ -233,29 +230,31 @@ def restrict(
     restriction = compute_restriction(Q, check_landmarks(landmarks, Q.n), options)
     if verbose:
         print(f"{restriction!r}: {restriction.reason}")
-    tell(Q, restriction, eps)
+    warn_about(Q, restriction, eps)
     return restriction
 
 
-def tell(Q: Regularizer, restriction: Restriction, eps: float) -> None:
+def warn_about(
+    Q: Regularizer, restriction: Restriction, eps: float, labeled: NDArray[np.bool_] | None = None, stacklevel: int = 2
+) -> None:
     """Warn of what the user should know about a restriction; apart from computing it, so that caches stay honest.
 
     Examples
     --------
     >>> import numpy as np
     >>> from halfmoon.regularizers import PowerRegularizer
-    >>> from halfmoon.geometry import restrict, tell
+    >>> from halfmoon.geometry import restrict, warn_about
     >>> Q = PowerRegularizer(np.ones((4, 4)) - np.eye(4))
-    >>> tell(Q, restrict(Q, [0, 1]), 1e-6)                    # connected and accurate: nothing to tell
+    >>> warn_about(Q, restrict(Q, [0, 1]), 1e-6)                    # connected and accurate: no warning
     """
-    _warn_if_disconnected(Q, restriction.landmarks)
+    _warn_if_disconnected(Q, restriction.landmarks, labeled, stacklevel + 1)
     if not restriction.error_bound <= eps:
         worthless = " No digit of it is certain." if restriction.error_bound >= 1.0 else ""
         warnings.warn(
             f"The landmark block of Q^+ is accurate to {restriction.error_bound:.1e} only, eps={eps:.1e} was asked."
             f"{worthless} Raise eps or the ridge, or lower the power.",
             AccuracyWarning,
-            stacklevel=3,
+            stacklevel=stacklevel + 1,
         )
 
 
@@ -317,11 +316,17 @@ def restrict_powers(
     """
     wanted = [check_integer("powers", p, low=1) for p in powers]
     options = SolveOptions(eps, solver, n_jobs, max_memory, progress, random_state)
-    S = check_landmarks(landmarks, Q.n)
-    all_greens = Q.inverse.greens_of_powers(S, wanted, options)
-    found = {p: _restriction(Q, S, greens) for p, greens in zip(wanted, all_greens, strict=True)}
-    tell(Q, max(found.values(), key=lambda restriction: restriction.error_bound), eps)
+    found = compute_restrictions(Q, check_landmarks(landmarks, Q.n), wanted, options)
+    warn_about(Q, max(found.values(), key=lambda restriction: restriction.error_bound), eps)
     return found
+
+
+def compute_restrictions(
+    Q: PowerRegularizer, S: NDArray[np.intp], powers: Sequence[int], options: SolveOptions
+) -> dict[int, Restriction]:
+    """Return what `restrict_powers` returns, for checked landmarks, without a warning."""
+    found = zip(powers, Q.inverse.greens_of_powers(S, powers, options), strict=True)
+    return {power: _restriction(Q, S, greens) for power, greens in found}
 
 
 def restrict_further(Q: Regularizer, restriction: Restriction, places: ArrayLike) -> Restriction:
@@ -428,17 +433,24 @@ def present_modes(modes: sparse.csr_array, S: NDArray[np.intp]) -> tuple[Matrix,
     return V_S[:, present].toarray(), present
 
 
-def _warn_if_disconnected(Q: Regularizer, S: NDArray[np.intp]) -> None:
+def _warn_if_disconnected(
+    Q: Regularizer, S: NDArray[np.intp], labeled: NDArray[np.bool_] | None, stacklevel: int
+) -> None:
     components = Q.components
     if components.count == 1:
         return
     bare = components.covered_by(S) == 0
     isolated = int((components.sizes == 1).sum())
+    without = ""
+    if labeled is not None and labeled.any():
+        dark = components.covered_by(np.flatnonzero(labeled)) == 0
+        without = f"; {int(dark.sum())}, with {int(components.sizes[dark].sum())} vertices, hold no labelled row"
     warnings.warn(
         f"The graph has {components.count} components (largest {components.sizes.max()} of {Q.n} vertices, "
         f"{isolated} isolated vertices), and nothing spreads from one to another; {int(bare.sum())} of them, "
-        f"with {int(components.sizes[bare].sum())} vertices, hold no landmark and do not shape the kernel. "
-        "Raise n_neighbors or build the graph with connect=True to connect them, or raise n_landmarks to cover them.",
+        f"with {int(components.sizes[bare].sum())} vertices, hold no landmark and do not shape the kernel{without}. "
+        "Raise n_neighbors or connect them (knn_graph(..., connect=True); graph_params={'connect': True} on a kernel "
+        "or geometry), or raise n_landmarks to cover them.",
         DisconnectedGraphWarning,
-        stacklevel=3,
+        stacklevel=stacklevel + 1,
     )

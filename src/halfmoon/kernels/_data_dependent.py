@@ -1,64 +1,42 @@
-"""The data-dependent kernel: efficient (eq. 5-7), full (eq. 4) and on a budget (section 3)."""
+"""The scikit-learn face of data-dependent kernels: parameters -> geometry -> kernel."""
 
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Callable
+from dataclasses import fields
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import linalg, sparse
+from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, check_memory
+from sklearn.utils.validation import check_is_fitted
 
 from halfmoon._validation import (
     check_choice,
     check_features,
-    check_integer,
     check_n_features,
     check_points,
     check_real,
     check_scale,
+    labeled_mask,
     validate_data,
 )
-from halfmoon.exceptions import AccuracyWarning
-from halfmoon.geometry import Restriction, compute_restriction, interpolate, select_landmarks, tell
-from halfmoon.graph import check_graph, knn_graph
-from halfmoon.graph._neighbor_index import METRICS
+from halfmoon.geometry import DEFAULT_LANDMARKS, Geometry, GeometrySettings, Restriction, select_landmarks
 from halfmoon.kernels._base import BaseKernel
-from halfmoon.kernels._extensions import Extension, GraphExtension, KernelExtension
 from halfmoon.kernels._gaussian_process import DataDependentGPKernel
-from halfmoon.regularizers import (
-    AmplifiedResistance,
-    HeatRegularizer,
-    MatrixRegularizer,
-    PowerRegularizer,
-    Regularizer,
-)
-from halfmoon.regularizers._base import GraphRegularizer
-from halfmoon.solvers import SolveOptions
+from halfmoon.kernels._warped import WarpedKernel, warp
+from halfmoon.regularizers import Regularizer
+from halfmoon.runtime.storable import storable
 
 __all__ = ["DataDependentKernel", "fit_small"]
 
 METHODS = ("efficient", "full", "budget")
 EXTENSIONS = ("auto", "graph", "kernel")
-VARIABLE = {
-    "eta",
-    "eta_unit",
-    "base_kernel",
-    "gamma",
-    "base_kernel_params",
-    "extension",
-    "power",
-}  # what needs no new graph
-DEFAULT_LANDMARKS = 500
-LOUD = 100.0  # A / eta against K_hat at eta = 1, found by measurement (docs/estimators.md)
-LARGEST_ROUNDING = 1e-4  # of eq. 6 between the landmarks, without a warning
-MEDIAN_SAMPLE = 1000  # landmarks that the median heuristic of the RBF width looks at
 
 
+@storable
 class DataDependentKernel(BaseEstimator):
     """A kernel that knows the geometry of all the data, labelled or not.
 
@@ -70,7 +48,7 @@ class DataDependentKernel(BaseEstimator):
     Parameters
     ----------
     base_kernel : str, callable or sklearn.gaussian_process.kernels.Kernel, default="rbf"
-        The kernel K to bend: a name known to ``sklearn.metrics.pairwise.pairwise_kernels``, a function of two
+        The kernel K to warp: a name known to ``sklearn.metrics.pairwise.pairwise_kernels``, a function of two
         data matrices that returns the matrix of kernel values, or a Gaussian-process kernel.
     gamma : float, default=None
         Parameter of a named base kernel; 1 / (2 sigma^2) for "rbf". None: for "rbf", sigma is the median
@@ -116,7 +94,10 @@ class DataDependentKernel(BaseEstimator):
     extension : {"auto", "graph", "kernel"}, default="auto"
         Off the landmarks: through the interpolant of Theorem 3.2 on the graph, or through the base kernel as
         in eq. 6. Equal on the landmarks. "auto": halfmoon's estimators decide by the labels, and the kernel by
-        itself takes "graph".
+        itself uses "graph".
+    scale : {"unit", None}, default="unit"
+        "unit": the kernel is divided by its mean diagonal on the landmarks, so that C and alpha of other kernel
+        methods mean what they mean for an RBF kernel. None: the formulas of the paper.
     eps : float, default=1e-6
         Accuracy of Q^+ on the landmarks, relative to its largest entry, verified.
     solver : str, default="auto"
@@ -130,6 +111,11 @@ class DataDependentKernel(BaseEstimator):
 
     Attributes
     ----------
+    geometry_ : Geometry
+        Neighbours, graph, regulariser, landmarks: what the data say. ``warp(kernel.geometry_, eta=...)`` gives other
+        kernels on it without a solve.
+    warped_ : WarpedKernel
+        The kernel itself, frozen.
     landmark_indices_ : ndarray of shape (n_hat,)
         Rows of X that are landmarks.
     landmarks_ : ndarray or csr_array of shape (n_hat, d)
@@ -140,7 +126,7 @@ class DataDependentKernel(BaseEstimator):
         Q.
     graph_ : scipy.sparse.csr_array or None
         W; None if a regulariser was given. With ``method="budget"`` on the landmarks only.
-    points_ : ndarray, csr_array or None
+    points_ : ndarray or csr_array
         What the graph extension searches among: X, or the landmarks for the budget kernel.
     eta_ : float
         The eta of eq. 5.
@@ -196,6 +182,7 @@ class DataDependentKernel(BaseEstimator):
         landmarks: Any = "random",
         method: str = "efficient",
         extension: str = "auto",
+        scale: str | None = "unit",
         eps: float = 1e-6,
         solver: str = "auto",
         memory: Any = None,
@@ -220,6 +207,7 @@ class DataDependentKernel(BaseEstimator):
         self.landmarks = landmarks
         self.method = method
         self.extension = extension
+        self.scale = scale
         self.eps = eps
         self.solver = solver
         self.memory = memory
@@ -252,181 +240,96 @@ class DataDependentKernel(BaseEstimator):
         check_choice("method", self.method, METHODS)
         check_choice("extension", self.extension, EXTENSIONS)
         check_real("eta", self.eta, advice="eta = 0 is the base kernel.")
-        check_real("eps", self.eps, strict=True)
-        check_integer("n_neighbors", self.n_neighbors, low=1)
-        if isinstance(self.metric, str):
-            check_choice(
-                "metric", self.metric, METRICS, advice="Precomputed distances go through graph=knn_graph(...)."
-            )
-        X = check_points(validate_data(self, X, accept_sparse="csr", dtype="numeric", ensure_min_samples=2))
-        check_scale(X)
-        self.landmark_indices_ = self._choose_landmarks(X, y)
-        seen = X[self.landmark_indices_] if self.method == "budget" else X  # the points that the graph sees
-        S = np.arange(seen.shape[0]) if self.method == "budget" else self.landmark_indices_
-        self.points_ = None if self.extension == "kernel" else seen  # eq. 6 needs the landmarks only
-        self.graph_, self.regularizer_ = self._regularize(seen)
-        self.landmarks_ = seen[S].astype(np.float64)
-        options = SolveOptions(eps=self.eps, solver=self._solver, n_jobs=self.n_jobs)
-        cached = check_memory(self.memory).cache(compute_restriction)
-        self.restriction_ = cached(self.regularizer_, S, options)
-        tell(self.regularizer_, self.restriction_, self.eps)
-        self._bend()
-        self.extension_ = self.extend("graph" if self.extension == "auto" else self.extension)
-        if isinstance(self.extension_, KernelExtension):
-            self._warn_if_digits_are_lost(self.extension_.rounding)
+        X = validate_data(self, X, accept_sparse="csr", dtype="numeric", ensure_min_samples=2)
+        X = check_scale(check_points(X))
+        labeled = None if y is None else labeled_mask(y, X.shape[0])
+        self.landmark_indices_, self.geometry_ = self._build(X, labeled)
+        self.warped_ = warp(
+            self.geometry_,
+            base_kernel=self.base_kernel,
+            gamma=self.gamma,
+            base_kernel_params=self.base_kernel_params,
+            eta=self.eta,
+            eta_unit=self.eta_unit,
+            power=self.power,
+            extension="graph" if self.extension == "auto" else self.extension,
+            scale=self.scale,
+        )
+        _ = self.warped_.factor  # computed here, not in the first call
         self.n_samples_fit_ = X.shape[0]
 
-    def _warn_if_digits_are_lost(self, rounding: float) -> None:
-        if rounding > LARGEST_ROUNDING:
-            warnings.warn(
-                f"eta = {self.eta:.3g} ({self.eta_:.3g} in eq. 5) leaves so little of the base kernel between the "
-                f"{len(self.landmark_indices_)} landmarks that rounding is about {rounding:.1g} of it. Lower eta, use "
-                "a narrower base kernel or fewer landmarks, or extension='graph'.",
-                AccuracyWarning,
-                stacklevel=4,
-            )
-
-    def _bend(self) -> None:
-        """Resolve what needs no solve: the base kernel and eta."""
-        sample = self.landmarks_[:: -(-self.landmarks_.shape[0] // MEDIAN_SAMPLE)]  # rows may be sorted by class
-        base = BaseKernel.resolve(self.base_kernel, self.gamma, self.base_kernel_params, sample)
-        known = getattr(self, "base_kernel_", None)
-        if known is None or (known.kernel, known.params) != (base.kernel, base.params):
-            base.check_semidefinite(base(sample, sample))
-            self.base_kernel_, self.K_hat_ = base, base(self.landmarks_, self.landmarks_)
-        self.eta_ = check_real("eta", self.eta, advice="eta = 0 is the base kernel.") * self._eta_unit()
-
-    def _eta_unit(self) -> float:
-        """Return the eta of eq. 5 that counts as 1: a regulariser that speaks louder than the base kernel.
-
-        eta Q_hat competes with K_hat^-1, that is A / eta with K_hat: their mean diagonals give the scale.
-        """
-        if self.eta_unit is not None:
-            return check_real("eta_unit", self.eta_unit, strict=True)
-        A = float(np.trace(self.restriction_.smooth)) / len(self.restriction_.landmarks)
-        K = float(np.mean(np.diagonal(self.K_hat_)))
-        return LOUD * A / K if A > 0.0 and K > 0.0 else 1.0
-
-    def variant(self, restriction: Restriction | None = None, **params: Any) -> Self:
-        """Return a kernel fitted to the same data with another eta, base kernel, extension, power or landmarks.
-
-        The graph is shared. Another power and other landmarks come with their `restriction` (`restrict_powers`,
-        `restrict_further`).
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from halfmoon import DataDependentKernel
-        >>> X = np.random.default_rng(2).normal(size=(50, 2))
-        >>> kernel = DataDependentKernel(n_neighbors=10, n_landmarks=10, random_state=0).fit(X)
-        >>> other = kernel.variant(eta=10.0)
-        >>> bool(np.allclose(other(X), kernel.set_params(eta=10.0).fit(X)(X)))
-        True
-        """
-        check_is_fitted(self, "restriction_")
-        unknown = params.keys() - VARIABLE
-        if unknown:
-            raise ValueError(f"A variant shares graph and solves: it cannot change {sorted(unknown)}.")
-        twin = copy.copy(self)
-        for name, value in params.items():
-            setattr(twin, name, value)
-        if restriction is not None:
-            twin.restriction_ = restriction
-            if isinstance(self.regularizer_, PowerRegularizer):
-                twin.regularizer_ = self.regularizer_.with_power(twin.power)
-            if not np.array_equal(restriction.landmarks, self.restriction_.landmarks):
-                twin._move_to(restriction.landmarks)
-        twin._bend()
-        extension = "graph" if twin.extension == "auto" else twin.extension
-        twin.extension_ = twin.extend(extension)
-        return twin
-
-    def _move_to(self, S: NDArray[np.intp]) -> None:
-        """Take other landmarks among the points that the graph sees."""
-        if self.points_ is None or self.method == "budget":
-            raise ValueError("Other landmarks need a kernel fitted with extension='auto' or 'graph', and no budget.")
-        self.landmark_indices_, self.landmarks_ = S, self.points_[S].astype(np.float64)
-        del self.base_kernel_  # its width and its values on the landmarks follow from them
-
-    def _choose_landmarks(self, X: Any, y: Any) -> NDArray[np.intp]:
-        n = X.shape[0]
-        if self.method == "full":
-            return np.arange(n)
-        size = min(DEFAULT_LANDMARKS, n) if self.n_landmarks is None else self.n_landmarks
-        return select_landmarks(X, size, method=self.landmarks, y=y, random_state=self.random_state)
-
-    def _regularize(self, X: Any) -> tuple[sparse.csr_array | None, Regularizer]:
-        """Return W and Q on the rows of X (section 2)."""
-        given = self.regularizer
-        if isinstance(given, Regularizer) or sparse.issparse(given) or isinstance(given, np.ndarray):
-            Q = given if isinstance(given, Regularizer) else MatrixRegularizer(given)
-            return None, self._check_size("regularizer", Q, Q.n, X)
-        if not callable(given):
-            check_choice("regularizer", given, REGULARIZERS, advice="Or pass a Regularizer, Q or W -> Q.")
-        if self.graph is not None:
-            W = check_graph(self.graph)
-            self._check_size("graph", W, W.shape[0], X)
-        else:
-            W = self._build_graph(X)
-        Q = given(W) if callable(given) else REGULARIZERS[given](W, self)
-        if not isinstance(Q, Regularizer):
-            raise TypeError(f"The 'regularizer' function must return a Regularizer. It returned {Q!r}.")
-        if isinstance(Q, GraphRegularizer) and not callable(given):
-            W = Q.W  # the same graph: one copy in memory and in files
-        return W, Q
-
-    def _build_graph(self, X: Any) -> sparse.csr_array:
-        cached = check_memory(self.memory).cache(knn_graph, ignore=["n_jobs"])
-        parameters = {"random_state": 0} | (self.graph_params or {})
-        own = {"n_neighbors", "weights", "metric", "n_jobs"} & parameters.keys()
-        if own:
-            raise ValueError(f"graph_params={self.graph_params!r}: set {sorted(own)} on the kernel itself.")
-        return cached(
-            X,
-            n_neighbors=self.n_neighbors,
-            weights=self.weights,
-            metric=self.metric,
-            n_jobs=self.n_jobs,
-            **parameters,
-        )
-
-    def _check_size(self, name: str, value: Any, size: int, X: Any) -> Any:
-        if size != X.shape[0]:
-            hint = " method='budget' looks at the landmarks only." if self.method == "budget" else ""
-            raise ValueError(
-                f"The '{name}' parameter has {size} vertices but there are {X.shape[0]} points to regularise.{hint} "
-                "Give one vertex a row, in the same order."
-            )
-        return value
-
-    @property
-    def _solver(self) -> str:
+    def _build(self, X: Any, labeled: NDArray[np.bool_] | None) -> tuple[NDArray[np.intp], Geometry]:
+        """Return the landmarks and the geometry of the points that the graph sees."""
+        if self.method == "efficient":
+            geometry = Geometry.build(X, labeled=labeled, **self._settings())
+            return geometry.landmarks, geometry
         # With every point a landmark A is n x n anyway, and a dense decomposition is the fastest way to it.
-        return "eigen" if self.solver == "auto" and self.method != "efficient" else self.solver
+        dense = {"solver": "eigen"} if self.solver == "auto" else {}
+        if self.method == "full":
+            S = np.arange(X.shape[0])
+            return S, Geometry.build(X, labeled=labeled, **self._settings(n_landmarks=None, landmarks=S, **dense))
+        size = min(DEFAULT_LANDMARKS, X.shape[0]) if self.n_landmarks is None else self.n_landmarks
+        y = None if labeled is None else np.where(labeled, 0, -1)
+        named = isinstance(self.landmarks, str)
+        S = select_landmarks(
+            X, size if named else self.n_landmarks, method=self.landmarks, y=y, random_state=self.random_state
+        )
+        everything = np.arange(len(S))
+        return S, Geometry.build(X[S], **self._settings(n_landmarks=None, landmarks=everything, **dense))
+
+    def _settings(self, **changes: Any) -> dict[str, Any]:
+        names = [field.name for field in fields(GeometrySettings) if field.name != "powers"]
+        return {name: getattr(self, name) for name in names} | {"powers": (self.power,)} | changes
 
     @property
-    def _options(self) -> SolveOptions:
-        # T = Q^+ E A^-1 amplifies solve errors by the condition of A: interpolate more accurately than A itself.
-        return SolveOptions(eps=1e-3 * self.eps, solver=self._solver, n_jobs=self.n_jobs)
+    def landmarks_(self) -> Any:
+        """The rows of X that are landmarks."""
+        return self._fitted_geometry.landmark_points
 
-    def extend(self, name: str) -> Extension:
-        """Return the extension of this name; the graph extension shares its search with one that is there."""
-        bent = (self.K_hat_, self.restriction_, self.eta_)
-        if name == "kernel":
-            return KernelExtension(self.base_kernel_, self.landmarks_, *bent)
-        if self.points_ is None:
-            raise ValueError("A kernel fitted with extension='kernel' has forgotten its points. Fit it with 'auto'.")
-        known = getattr(self, "extension_", None)
-        if isinstance(known, GraphExtension):
-            return known.bent(*bent, self.regularizer_)
-        return GraphExtension(
-            *bent,
-            Q=self.regularizer_,
-            X=self.points_,
-            metric=self.metric,
-            n_neighbors=self.n_neighbors,
-            options=self._options,
-        )
+    @property
+    def restriction_(self) -> Restriction:
+        """Q^+ on the landmarks and its certificate."""
+        return self._fitted_geometry.restriction(self.warped_.power)
+
+    @property
+    def regularizer_(self) -> Regularizer:
+        """Q."""
+        return self._fitted_geometry.regularizer_of(self.warped_.power)
+
+    @property
+    def graph_(self) -> sparse.csr_array | None:
+        """W."""
+        return self._fitted_geometry.graph
+
+    @property
+    def points_(self) -> Any:
+        """What the graph sees."""
+        return self._fitted_geometry.X
+
+    @property
+    def eta_(self) -> float:
+        """The eta of eq. 5."""
+        return self._fitted_kernel.eta
+
+    @property
+    def base_kernel_(self) -> BaseKernel:
+        """K."""
+        return self._fitted_kernel.base
+
+    @property
+    def K_hat_(self) -> NDArray[np.float64]:
+        """K on the landmarks."""
+        return self._fitted_kernel.K_hat
+
+    @property
+    def _fitted_geometry(self) -> Geometry:
+        check_is_fitted(self)
+        return self.geometry_
+
+    @property
+    def _fitted_kernel(self) -> WarpedKernel:
+        check_is_fitted(self)
+        return self.warped_
 
     def __call__(self, A: Any, B: Any = None) -> Any:
         """Return the kernel matrix of the rows of A and B (eq. 6, or eq. 4 with ``method="full"``).
@@ -442,14 +345,10 @@ class DataDependentKernel(BaseEstimator):
         -------
         ndarray of shape (n_a, n_b), or float
         """
-        check_is_fitted(self, "restriction_")
+        check_is_fitted(self)
         if np.ndim(A) == 1 and np.ndim(B) == 1:
             return float(self(np.reshape(A, (1, -1)), np.reshape(B, (1, -1)))[0, 0])
-        A = self._validate(A)
-        if B is None:
-            K = self.extension_.gram(A, A)
-            return (K + K.T) / 2
-        return self.extension_.gram(A, self._validate(B))
+        return self.warped_(self._validate(A), None if B is None else self._validate(B))
 
     def diag(self, A: Any) -> NDArray[np.float64]:
         """Return K(a, a) for each row of A, without the matrix.
@@ -463,8 +362,8 @@ class DataDependentKernel(BaseEstimator):
         >>> bool(np.allclose(kernel.diag(X), np.diag(kernel(X))))
         True
         """
-        check_is_fitted(self, "restriction_")
-        return np.maximum(self.extension_.diag(self._validate(A)), 0.0)
+        check_is_fitted(self)
+        return self.warped_.diag(self._validate(A))
 
     def distance(self, A: Any, B: Any = None) -> NDArray[np.float64]:
         """Return d(a, b) = sqrt(K(a, a) + K(b, b) - 2 K(a, b)), the kernel's metric (section 5.2).
@@ -478,13 +377,10 @@ class DataDependentKernel(BaseEstimator):
         >>> kernel.distance(X).shape
         (50, 50)
         """
+        check_is_fitted(self)
         if np.ndim(A) == 1 and np.ndim(B) == 1:
             return self.distance(np.reshape(A, (1, -1)), np.reshape(B, (1, -1)))[0, 0]
-        K = self(A, B)
-        squared = self.diag(A)[:, None] + self.diag(A if B is None else B)[None, :] - 2 * K
-        if B is None:
-            np.fill_diagonal(squared, 0.0)
-        return np.sqrt(np.maximum(squared, 0.0))
+        return self.warped_.distance(self._validate(A), None if B is None else self._validate(B))
 
     def interpolate(self, h_hat: ArrayLike) -> NDArray[np.float64]:
         """Extend values at the landmarks to all points that the graph sees, as smoothly as Q allows.
@@ -512,8 +408,7 @@ class DataDependentKernel(BaseEstimator):
         >>> bool(np.allclose(h_star[kernel.landmark_indices_], h_hat))
         True
         """
-        check_is_fitted(self, "restriction_")
-        return interpolate(self.regularizer_, self.restriction_, h_hat, self._options)
+        return self._fitted_geometry.extend(h_hat, self.warped_.power)
 
     def kernel_error_bound(self) -> float:
         """Return the bound of Theorem 4.3 on ``|K - K_exact|`` for points with K(x, x) <= that of the landmarks.
@@ -532,13 +427,7 @@ class DataDependentKernel(BaseEstimator):
         >>> kernel.kernel_error_bound() < 1e-6
         True
         """
-        check_is_fitted(self, "restriction_")
-        r, K_hat = self.restriction_, self.K_hat_
-        lowest = 1.0 / float(linalg.svdvals(r.inverse_root(self.eta_ * K_hat)[0])[0]) ** 2
-        dA, kappa = r.spectral_error_bound, float(np.diagonal(K_hat).max())
-        if dA >= lowest:
-            return np.inf
-        return self.eta_ * kappa**2 * len(r.landmarks) * dA / (lowest * (lowest - dA))
+        return self._fitted_kernel.error_bound()
 
     def as_gp_kernel(self) -> DataDependentGPKernel:
         """Return this fitted kernel for scikit-learn's Gaussian processes, KernelRidge and KernelPCA.
@@ -555,7 +444,7 @@ class DataDependentKernel(BaseEstimator):
         >>> gp.predict(X, return_std=True)[1].shape
         (50,)
         """
-        check_is_fitted(self, "restriction_")
+        check_is_fitted(self)
         return DataDependentGPKernel(self)
 
     def set_params(self, **params: Any) -> Self:
@@ -574,7 +463,7 @@ class DataDependentKernel(BaseEstimator):
         return twin
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "restriction_")
+        return hasattr(self, "warped_")
 
     def _validate(self, A: Any) -> Any:
         # Estimators that call the kernel have turned data frames into arrays: names are checked where there are any.
@@ -586,7 +475,7 @@ class DataDependentKernel(BaseEstimator):
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         text = super().__repr__(N_CHAR_MAX)
-        if not hasattr(self, "restriction_"):
+        if not hasattr(self, "warped_"):
             return text
         r = self.restriction_
         return (
@@ -596,7 +485,7 @@ class DataDependentKernel(BaseEstimator):
 
 
 def fit_small(kernel: DataDependentKernel, X: Any, y: Any = None) -> DataDependentKernel:
-    """Fit a kernel as estimators do: on fewer rows than it asks for neighbours or landmarks it takes all there are.
+    """Fit a kernel as estimators do: on fewer rows than it asks for neighbours or landmarks it uses all there are.
 
     Examples
     --------
@@ -608,19 +497,10 @@ def fit_small(kernel: DataDependentKernel, X: Any, y: Any = None) -> DataDepende
     n = X.shape[0]
     if kernel.graph is None and kernel.n_neighbors >= n:
         kernel.set_params(n_neighbors=n - 1)
-    if kernel.n_landmarks is not None and kernel.n_landmarks > n:
+    if kernel.n_landmarks is not None and kernel.n_landmarks > n and isinstance(kernel.landmarks, str):
         kernel.set_params(n_landmarks=n)
     return kernel.fit(X, y)
 
 
 def _fitted_names(estimator: BaseEstimator) -> list[str]:
     return [name for name in vars(estimator) if name.endswith("_") and not name.startswith("_")]
-
-
-REGULARIZERS: dict[str, Callable[[Any, DataDependentKernel], Regularizer]] = {
-    "power": lambda W, kernel: PowerRegularizer(
-        W, power=kernel.power, normalized=kernel.normalized, ridge=kernel.ridge
-    ),
-    "heat": lambda W, kernel: HeatRegularizer(W, normalized=kernel.normalized),
-    "resistance": lambda W, kernel: AmplifiedResistance(W),
-}

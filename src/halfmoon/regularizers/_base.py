@@ -16,9 +16,9 @@ from halfmoon.exceptions import FloatRangeError
 from halfmoon.graph import Components, check_graph, connected_components
 from halfmoon.runtime.caches import without_caches
 from halfmoon.solvers import SolveOptions, Solver, System, prepare, project_out
-from halfmoon.solvers._base import LandmarkBlock, solve_complement
-from halfmoon.solvers._certificate import BoundKind
-from halfmoon.solvers._lanczos import few_columns
+from halfmoon.solvers import LandmarkBlock, solve_complement
+from halfmoon.solvers import BoundKind
+from halfmoon.solvers import few_columns
 
 __all__ = ["GraphRegularizer", "Greens", "InversePower", "Regularizer", "indicators"]
 

@@ -14,9 +14,9 @@ from halfmoon.exceptions import NotDiagonallyDominantError, NotPositiveSemidefin
 from halfmoon.graph import Components, connected_components
 from halfmoon.regularizers._base import Greens, InversePower, Matrix, Regularizer
 from halfmoon.solvers import SolveOptions, System, check_sdd, null_modes
-from halfmoon.solvers._factor import factorize, negative_pivots
-from halfmoon.solvers._nullspace import exact_excess
-from halfmoon.solvers._system import ROUNDOFF
+from halfmoon.solvers import factorize, negative_pivots
+from halfmoon.solvers import exact_excess
+from halfmoon.solvers import ROUNDOFF
 
 __all__ = ["MatrixRegularizer"]
 

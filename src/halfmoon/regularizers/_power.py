@@ -15,7 +15,7 @@ from halfmoon.exceptions import FloatRangeError
 from halfmoon.graph import degrees, laplacian, scaling_degrees
 from halfmoon.regularizers._base import GraphRegularizer, Greens, InversePower, Matrix
 from halfmoon.solvers import SolveOptions, System
-from halfmoon.solvers._system import ROUNDOFF
+from halfmoon.solvers import ROUNDOFF
 
 __all__ = ["PowerRegularizer", "laplacian_system"]
 

@@ -13,7 +13,7 @@ from halfmoon.graph import degrees
 from halfmoon.regularizers._base import GraphRegularizer, Greens, InversePower, Matrix
 from halfmoon.regularizers._power import laplacian_system
 from halfmoon.solvers import SolveOptions, project_out
-from halfmoon.solvers._system import ROUNDOFF
+from halfmoon.solvers import ROUNDOFF
 
 __all__ = ["AmplifiedResistance"]
 

@@ -23,7 +23,7 @@ from halfmoon.graph import laplacian
 from halfmoon.regularizers._base import GraphRegularizer, Greens, Matrix, indicators
 from halfmoon.regularizers._power import laplacian_system
 from halfmoon.solvers import SolveOptions, System, prepare, project_out, smallest_eigenvalue_bound
-from halfmoon.solvers._system import ROUNDOFF
+from halfmoon.solvers import ROUNDOFF
 
 __all__ = ["HeatRegularizer", "SpectralRegularizer"]
 

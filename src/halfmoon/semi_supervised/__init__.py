@@ -1,6 +1,31 @@
 """Classifiers and regressors that learn from labelled and unlabelled rows."""
 
+from halfmoon.semi_supervised._base import LapEstimator
+from halfmoon.semi_supervised._decision import DecisionFunction
 from halfmoon.semi_supervised._laprls import LapRLSClassifier, LapRLSRegressor
 from halfmoon.semi_supervised._lapsvc import LapSVC
+from halfmoon.semi_supervised._learned import LearnedModel, choose
+from halfmoon.semi_supervised._mixture import BaseOnRows, KernelMixture
+from halfmoon.semi_supervised._mixture_selection import Choice
+from halfmoon.semi_supervised._placed_rows import PlacedRows
+from halfmoon.semi_supervised._problem import LearningProblem
+from halfmoon.semi_supervised._scores import labeled_rows, r_squared
+from halfmoon.semi_supervised._training_set import TrainingSet
 
-__all__ = ["LapRLSClassifier", "LapRLSRegressor", "LapSVC"]
+__all__ = [
+    "BaseOnRows",
+    "Choice",
+    "DecisionFunction",
+    "KernelMixture",
+    "LapEstimator",
+    "LapRLSClassifier",
+    "LapRLSRegressor",
+    "LapSVC",
+    "LearnedModel",
+    "LearningProblem",
+    "PlacedRows",
+    "TrainingSet",
+    "choose",
+    "labeled_rows",
+    "r_squared",
+]

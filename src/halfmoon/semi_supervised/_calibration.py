@@ -9,12 +9,15 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 
+from halfmoon.runtime.storable import storable
+
 __all__ = ["Calibration"]
 
 Matrix = NDArray[np.float64]
 PRIOR_PRECISION = 0.1  # of log temperature and bias: with a few labels they stay near 0
 
 
+@storable
 @dataclass(frozen=True)
 class Calibration:
     """P(class | f) = softmax(slope f + bias)."""

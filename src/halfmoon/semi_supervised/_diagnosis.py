@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from halfmoon.semi_supervised._learned import LearnedModel
+
 __all__ = ["Diagnosis"]
 
 NOTICEABLE = 0.01  # gain in score below which the unlabelled rows are said not to help
@@ -49,22 +51,22 @@ class Diagnosis:
     scores: dict[str, float]
 
     @classmethod
-    def of(cls, estimator: Any, scores: dict[str, float]) -> Diagnosis:
-        """Read a fitted estimator."""
-        kernel, examples = estimator.kernel_, estimator._examples
-        components = kernel.regularizer_.components
-        rows = examples.rows if kernel.method != "budget" else np.empty(0, dtype=np.intp)
+    def of(cls, name: str, learned: LearnedModel, scores: dict[str, float]) -> Diagnosis:
+        """Read a learnt model."""
+        kernel, training = learned.kernel, learned.problem.training
+        components = kernel.geometry_.components
+        rows = training.rows if kernel.method != "budget" else np.empty(0, dtype=np.intp)
         order = np.argsort(components.sizes)[::-1]
         return cls(
-            name=type(estimator).__name__,
-            n_rows=examples.X.shape[0],
-            n_labeled=len(examples.rows),
+            name=name,
+            n_rows=training.X.shape[0],
+            n_labeled=len(training.rows),
             n_landmarks=len(kernel.landmark_indices_),
             component_sizes=components.sizes[order],
             component_labels=np.bincount(components.labels[rows], minlength=components.count)[order],
             error_bound=kernel.restriction_.error_bound,
             bound_kind=kernel.restriction_.bound_kind,
-            choice=str(estimator.choice_),
+            choice=str(learned.choice),
             scores=scores,
         )
 
@@ -79,6 +81,8 @@ class Diagnosis:
         """One plain sentence on whether the unlabelled rows help."""
         chosen, base = self.scores.values()
         figures = f"held-out score {chosen:.3f} against {base:.3f} for the base kernel alone"
+        if self.n_labeled >= self.n_rows:
+            return f"There are no unlabelled rows: {figures}."
         if self.gain >= NOTICEABLE:
             return f"The unlabelled rows help: {figures}."
         return f"The unlabelled rows do not help here: {figures}."
@@ -95,35 +99,28 @@ class Diagnosis:
         ]
         return "\n".join(lines)
 
-    def plot(self, axes: Any = None) -> Any:
-        """Draw the scores and the largest components; return the axes.
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the held-out scores; return the axes.
+
+        `halfmoon.plotting.ComponentSizesDisplay` draws the components.
 
         Parameters
         ----------
-        axes : pair of matplotlib axes, default=None
+        ax : matplotlib axes, default=None
             Where to draw; None makes a figure.
 
         Returns
         -------
-        pair of matplotlib axes
+        matplotlib axes
         """
         import matplotlib.pyplot as plt
 
-        if axes is None:
-            _, axes = plt.subplots(1, 2, figsize=(8, 2.6), layout="constrained")
-        left, right = axes
-        left.barh(list(self.scores), list(self.scores.values()), color=["#1b6ca8", "#b0b7bf"])
-        left.invert_yaxis()
-        left.set_xlabel("held-out score")
-        left.set_title("Do the unlabelled rows help?", fontsize=10)
-        for row, value in enumerate(self.scores.values()):
-            left.text(value, row, f" {value:.3f}", va="center", fontsize=9)
-        shown = min(12, len(self.component_sizes))
-        places = np.arange(shown)
-        right.bar(places, self.component_sizes[:shown], color="#b0b7bf", label="points")
-        right.bar(places, np.maximum(self.component_labels[:shown], 0), color="#1b6ca8", label="labelled")
-        right.set_yscale("symlog")
-        right.set_xlabel(f"component ({shown} largest of {len(self.component_sizes)})")
-        right.set_title("Points and labels by component", fontsize=10)
-        right.legend(frameon=False, fontsize=8)
-        return axes
+        if ax is None:
+            _, ax = plt.subplots(figsize=(5, 2.2), layout="constrained")
+        names, values = list(self.scores), np.array(list(self.scores.values()))
+        bars = ax.barh(names, values, color=["#1b6ca8", "#b0b7bf"])
+        ax.bar_label(bars, [f"{value:.3f}" for value in values], padding=3, fontsize=9)
+        ax.invert_yaxis()
+        ax.margins(x=0.15)
+        ax.set_xlabel("held-out score")
+        return ax

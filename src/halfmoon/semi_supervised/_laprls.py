@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,12 +10,12 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from halfmoon._validation import check_points, check_real, validate_data
-from halfmoon.kernels import DataDependentKernel
-from halfmoon.semi_supervised._base import LapClassifier, LapEstimator
-from halfmoon.semi_supervised._diagnosis import Diagnosis
-from halfmoon.semi_supervised._losses._ridge import RidgePath, RidgeSolution
-from halfmoon.semi_supervised._scores import r_squared
-from halfmoon.semi_supervised._training_set import TrainingSet, regression_targets
+from halfmoon.runtime.storable import storable
+from halfmoon.semi_supervised._base import LapEstimator
+from halfmoon.semi_supervised._classifier import LapClassifier
+from halfmoon.semi_supervised._scores import labeled_rows, r_squared
+from halfmoon.semi_supervised._training_set import regression_targets
+from halfmoon.semi_supervised.losses import RidgeLoss, RidgeSolution
 
 __all__ = ["LapRLSClassifier", "LapRLSRegressor"]
 
@@ -29,46 +28,50 @@ class _Ridge(LapEstimator):
     alpha: float | None
 
     @property
-    def _given_alpha(self) -> float | None:
+    def given_alpha(self) -> float | None:
+        """The ridge, or None."""
         return None if self.alpha is None else check_real("alpha", self.alpha, strict=True)
 
-    def _ridge(self, K: Matrix, examples: TrainingSet) -> RidgeSolution:
-        alpha = self.choice_.alpha if self._given_alpha is None else self._given_alpha
-        return RidgePath(K, self._targets(examples), examples.weights).at(alpha)
+    def loss(self, alpha: float) -> RidgeLoss:
+        """Return least squares with a ridge."""
+        return RidgeLoss(alpha)
 
-    def _solve(self, K: Matrix, examples: TrainingSet) -> tuple[Matrix, NDArray[np.float64]]:
-        solution = self._ridge(K, examples)
-        return solution.dual, solution.intercept
-
-    def _leave_one_out(self, K: Matrix, examples: TrainingSet) -> Matrix:
-        return self._targets(examples) - self._ridge(K, examples).residuals
+    def _solution(self) -> RidgeSolution:
+        solution = self._fitted.solution
+        assert isinstance(solution, RidgeSolution)
+        return solution
 
     @property
     def loo_residuals_(self) -> Matrix:
         """Leave-one-out residuals on the labelled examples: y_i - f(x_i), f fitted without i."""
-        check_is_fitted(self, "decision_")
-        return self._ridge(self._pieces.mixed(self.choice_.weights), self._examples).residuals
+        return self._solution().residuals
 
 
+@storable
 class LapRLSClassifier(LapClassifier, _Ridge):
     """Semi-supervised classifier: least squares on the labels, smoothness on all the data.
 
-    One ridge regression a class on targets +1 and -1, in the data-dependent kernel of all rows; closed form, with
+    One ridge regression per class on targets +1 and -1, in the data-dependent kernel of all rows; closed form, with
     leave-one-out errors for free.
 
     Parameters
     ----------
     alpha : float, default=None
-        Ridge, for a kernel of unit diagonal; None takes the best by leave-one-out.
-    kernel : DataDependentKernel, default=None
-        The kernel; None means ``DataDependentKernel()``. With its ``extension="auto"`` the labels decide, by
-        leave-one-out, how much of the graph and how much of the base kernel to take.
+        Ridge, for a kernel of unit diagonal; None uses the best by leave-one-out.
+    kernel : DataDependentKernel, str or callable, default=None
+        The kernel; None means ``DataDependentKernel()``, and a name or function is its base kernel.
+        With its ``extension="auto"`` the labels decide, by
+        leave-one-out, how much of the graph and how much of the base kernel to use.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes.
     priors : array-like of shape (n_classes,), default=None
         Shares of the classes among all rows: decision values are shifted until the training rows agree.
     probability : bool, default=False
         Fit what `predict_proba` needs.
+    n_neighbors, n_landmarks, random_state, n_jobs : default=None
+        Parameters of the kernel that can be set here; None means the kernel's value.
+    verbose : bool, default=False
+        Print what takes time while it is done.
 
     Attributes
     ----------
@@ -101,27 +104,42 @@ class LapRLSClassifier(LapClassifier, _Ridge):
         self,
         alpha: float | None = None,
         *,
-        kernel: DataDependentKernel | None = None,
+        kernel: Any = None,
         class_weight: Any = None,
         priors: Any = None,
         probability: bool = False,
+        n_neighbors: int | None = None,
+        n_landmarks: int | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: bool = False,
     ) -> None:
         self.alpha = alpha
         self.kernel = kernel
         self.class_weight = class_weight
         self.priors = priors
         self.probability = probability
+        self.n_neighbors = n_neighbors
+        self.n_landmarks = n_landmarks
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
 
 
+@storable
 class LapRLSRegressor(RegressorMixin, _Ridge):
     """Semi-supervised regression: least squares on the known targets, smoothness on all the data.
 
     Parameters
     ----------
     alpha : float, default=None
-        Ridge, for a kernel of unit diagonal; None takes the best by leave-one-out.
-    kernel : DataDependentKernel, default=None
-        The kernel; None means ``DataDependentKernel()``.
+        Ridge, for a kernel of unit diagonal; None uses the best by leave-one-out.
+    kernel : DataDependentKernel, str or callable, default=None
+        The kernel; None means ``DataDependentKernel()``, and a name or function is its base kernel.
+    n_neighbors, n_landmarks, random_state, n_jobs : default=None
+        Parameters of the kernel that can be set here; None means the kernel's value.
+    verbose : bool, default=False
+        Print what takes time while it is done.
 
     Attributes
     ----------
@@ -145,15 +163,28 @@ class LapRLSRegressor(RegressorMixin, _Ridge):
     True
     """
 
-    def __init__(self, alpha: float | None = None, *, kernel: DataDependentKernel | None = None) -> None:
+    def __init__(
+        self,
+        alpha: float | None = None,
+        *,
+        kernel: Any = None,
+        n_neighbors: int | None = None,
+        n_landmarks: int | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+    ) -> None:
         self.alpha = alpha
         self.kernel = kernel
+        self.n_neighbors = n_neighbors
+        self.n_landmarks = n_landmarks
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
 
-    def _read(self, X: Any, y: Any) -> tuple[NDArray[np.bool_], NDArray[Any]]:
-        return regression_targets(y, X.shape[0])
-
-    def _targets(self, examples: TrainingSet) -> Matrix:
-        return examples.targets[:, None].astype(np.float64)
+    def read(self, y: Any, n: int) -> tuple[NDArray[np.bool_], NDArray[Any], NDArray[Any] | None]:
+        """Return which of the n rows have a target, and the targets."""
+        return *regression_targets(y, n), None
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Return predictions at new points.
@@ -179,12 +210,12 @@ class LapRLSRegressor(RegressorMixin, _Ridge):
 
     def _deviation(self, A: Any) -> NDArray[np.float64]:
         """Return the predictive standard deviation, the scale of the kernel set by the targets themselves."""
-        weights, pieces, examples = self.choice_.weights, self._pieces, self._examples
-        solution = self._ridge(pieces.mixed(weights), examples)
-        variance = solution.variance(*pieces.against(weights, A))
-        unit = np.abs(examples.targets).max() or 1.0  # squares of targets may overflow
-        y = examples.targets / unit
-        y = y - np.average(y, weights=examples.weights)
+        learned, solution = self._fitted, self._solution()
+        variance = solution.variance(*learned.mixture.cross(learned.choice.weights, A))
+        targets = learned.problem.training.targets
+        unit = np.abs(targets).max() or 1.0  # squares of targets may overflow
+        y = targets / unit
+        y = y - np.average(y, weights=learned.problem.weights)
         scale = float(y @ solution.inverse @ y) / len(y)  # the marginal likelihood's own estimate
         return unit * np.sqrt(scale * variance)
 
@@ -194,7 +225,7 @@ class LapRLSRegressor(RegressorMixin, _Ridge):
         return self._decide_training()[:, 0]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the coefficient of determination R^2 of the predictions, for targets in any unit.
+        """Return the coefficient of determination R^2 on the rows with a target, in any unit; NaN are skipped.
 
         Parameters
         ----------
@@ -209,16 +240,11 @@ class LapRLSRegressor(RegressorMixin, _Ridge):
         -------
         float
         """
+        check_is_fitted(self, "decision_")
+        y = np.asarray(y, dtype=np.float64)
+        X, y, sample_weight = labeled_rows(X, y, sample_weight, ~np.isnan(y))
         return r_squared(y, self.predict(X), sample_weight)
 
-    def diagnose(self) -> Diagnosis:
-        """Return a readout: components, landmarks, error bound, and whether the unlabelled rows help."""
-        check_is_fitted(self, "decision_")
-        y, w = self._examples.targets, self._examples.weights
-
-        def score(mix: Mapping[str, float]) -> float:
-            held_out = self._leave_one_out(self._pieces.mixed(mix), self._examples)
-            return r_squared(y, held_out[:, 0], w)
-
-        scores = {"chosen": score(self.choice_.weights), "base kernel alone": score({"base": 1.0})}
-        return Diagnosis.of(self, scores)
+    def _score_of(self, held_out: Matrix) -> float:
+        training = self._learned.problem.training
+        return r_squared(training.targets, held_out[:, 0], training.weights)

@@ -16,10 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from halfmoon.semi_supervised._losses._ridge import RidgePath
-from halfmoon.semi_supervised._pieces import LabeledKernels
+from halfmoon.geometry import Geometry
+from halfmoon.runtime.storable import storable
+from halfmoon.semi_supervised._mixture import KernelMixture
+from halfmoon.semi_supervised.losses import RidgePath
 
-__all__ = ["Choice", "choose_kernel"]
+__all__ = ["Choice", "Coverage", "select_mixture"]
 
 Matrix = NDArray[np.float64]
 SHARES: tuple[float, ...] = (0.0, 0.1, 0.3, 0.5, 0.8, 1.0)  # of the base kernel in the sum
@@ -29,6 +31,25 @@ TEMPERATURES = 2.0 ** np.arange(6)  # of held-out values, as log-odds
 PRIOR_SHARE, PRIOR_LOG_ALPHA, PRIOR_WIDTH = 0.1, -1.0, 2.0
 
 
+@dataclass(frozen=True)
+class Coverage:
+    """Which components of the graph the labelled rows reach."""
+
+    leaves_components_out: bool  # some component has no labelled row
+    beyond_landmarks: bool  # no labelled row shares a component with a landmark: the graph kernel vanishes on all
+
+    @classmethod
+    def of(cls, geometry: Geometry, rows: NDArray[np.intp] | None) -> Coverage:
+        """Look at the components; None: the rows are not in the graph, but placed by their nearest points."""
+        components = geometry.components
+        if rows is None:
+            return cls(components.count > 1, False)
+        reached = components.labels[rows]
+        covered = components.covered_by(geometry.landmarks) > 0
+        return cls(len(np.unique(reached)) < components.count, not covered[reached].any())
+
+
+@storable
 @dataclass(frozen=True)
 class Choice:
     """Weights of the kernels, the ridge that suits them, and the reason."""
@@ -42,26 +63,23 @@ class Choice:
         return f"{mix}, ridge {self.alpha:.2g} ({self.reason})"
 
 
-def choose_kernel(
-    pieces: LabeledKernels, Y: Matrix, weights: NDArray[np.float64], classes: NDArray[np.intp] | None, extension: str
+def select_mixture(
+    mixture: KernelMixture,
+    Y: Matrix,
+    weights: NDArray[np.float64],
+    classes: NDArray[np.intp] | None,
+    extension: str,
+    coverage: Coverage,
 ) -> Choice:
     """Return the kernel that was named, or the best sum of graph and base kernel, with the best ridge.
 
-    Y holds the targets, one column a function; `classes` the class numbers, or None for regression.
+    Y holds the targets, one column per function; `classes` the class numbers, or None for regression.
     """
-    if extension == "auto":
-        # Where a component holds no label the graph is silent: the base kernel must have a say.
-        shares = SHARES[1:] if pieces.leaves_components_out else SHARES
-        shares = (1.0,) if pieces.beyond_landmarks else shares
-        mixes = [{"graph": 1.0 - share, "base": share} for share in shares]
-        mixes = [{name: weight for name, weight in mix.items() if weight > 0.0} for mix in mixes]
-    else:
-        mixes = [{extension: 1.0}]
+    best, chosen = np.inf, None
     if classes is None:
         Y = Y / (np.abs(Y).max() or 1.0)  # the unit of targets does not matter, and their squares must not overflow
-    best, chosen = np.inf, None
-    for mix in mixes:
-        path = RidgePath(pieces.mixed(mix), Y, weights)
+    for mix in _candidates(extension, coverage):
+        path = RidgePath(mixture.mixed(mix), Y, weights)
         for alpha in ALPHAS_OF_TARGETS if classes is None else ALPHAS:
             held_out = Y - path.at(alpha).residuals
             loss = _squares(held_out, Y, weights) if classes is None else _surprise(held_out, classes, weights)
@@ -70,6 +88,17 @@ def choose_kernel(
                 best, chosen = loss, (mix, alpha)
     assert chosen is not None
     return Choice(chosen[0], chosen[1], "leave-one-out" if extension == "auto" else "named; ridge by leave-one-out")
+
+
+def _candidates(extension: str, coverage: Coverage) -> list[dict[str, float]]:
+    """Return the weights to try."""
+    if extension != "auto":
+        return [{extension: 1.0}]
+    # Where a component holds no label the graph says nothing: the base kernel must have a share.
+    shares = SHARES[1:] if coverage.leaves_components_out else SHARES
+    shares = (1.0,) if coverage.beyond_landmarks else shares
+    mixes = [{"graph": 1.0 - share, "base": share} for share in shares]
+    return [{name: weight for name, weight in mix.items() if weight > 0.0} for mix in mixes]
 
 
 def _penalty(share: float, alpha: float) -> float:

@@ -1,4 +1,4 @@
-"""Scores that do not depend on the unit of the targets."""
+"""Scores of labelled rows, in any unit of the targets."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import r2_score
+from sklearn.utils import _safe_indexing
 
-__all__ = ["r_squared"]
+__all__ = ["labeled_rows", "r_squared"]
 
 
 def r_squared(y: Any, predicted: NDArray[np.float64], sample_weight: Any = None) -> float:
@@ -25,3 +26,25 @@ def r_squared(y: Any, predicted: NDArray[np.float64], sample_weight: Any = None)
     y = np.asarray(y, dtype=np.float64)
     unit = np.abs(y).max(initial=0.0) or 1.0
     return float(r2_score(y / unit, predicted / unit, sample_weight=sample_weight))
+
+
+def labeled_rows(X: Any, y: Any, sample_weight: Any, labeled: NDArray[np.bool_]) -> tuple[Any, NDArray[Any], Any]:
+    """Return the labelled rows of what is to be scored; there must be some.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from halfmoon.semi_supervised._scores import labeled_rows
+    >>> labeled_rows(np.eye(2), np.array([-1, 3]), None, np.array([False, True]))[1]
+    array([3])
+    """
+    if labeled.all():
+        return X, y, sample_weight
+    if not labeled.any():
+        raise ValueError(
+            f"None of the {len(labeled)} rows to be scored is labelled. Score rows whose labels are known."
+        )
+    places = np.flatnonzero(labeled)
+    y = np.array(np.asarray(y, dtype=object)[places].tolist())
+    weights = None if sample_weight is None else np.asarray(sample_weight)[places]
+    return _safe_indexing(X, places), y, weights

@@ -12,6 +12,7 @@ from sklearn.utils.validation import column_or_1d
 
 from halfmoon._validation import check_sample_weight, labeled_mask
 from halfmoon.graph import find_duplicates
+from halfmoon.runtime.storable import storable
 
 __all__ = ["TrainingSet", "class_labels", "regression_targets"]
 
@@ -19,6 +20,7 @@ LARGEST_WEIGHT = 1e300  # of an example: thousands of them, divided by a ridge, 
 LARGEST_TARGET = 1e200  # coefficients are targets over a ridge, and must not overflow either
 
 
+@storable
 @dataclass(frozen=True)
 class TrainingSet:
     """Distinct training points and the labelled examples among them.
@@ -48,6 +50,11 @@ class TrainingSet:
     targets: NDArray[Any]
     weights: NDArray[np.float64]
 
+    @property
+    def X_L(self) -> Any:
+        """The labelled rows, in float64."""
+        return self.X[self.rows].astype(np.float64)
+
     @classmethod
     def gather(
         cls, X: Any, labeled: NDArray[np.bool_], targets: NDArray[Any], sample_weight: Any, *, merge: bool
@@ -74,7 +81,9 @@ class TrainingSet:
 
     def relabeled(self, labeled: NDArray[np.bool_], targets: NDArray[Any], sample_weight: Any) -> TrainingSet:
         """Return other labels of the same rows."""
-        weights = check_sample_weight(sample_weight, np.empty((len(self.point), 1)), dtype=np.float64)
+        weights = check_sample_weight(
+            sample_weight, np.empty((len(self.point), 1)), dtype=np.float64, ensure_non_negative=True
+        )
         labeled = labeled & (weights > 0.0) & (self.point >= 0)
         if not labeled.any():
             raise ValueError(f"None of the {len(self.point)} rows is labelled.")

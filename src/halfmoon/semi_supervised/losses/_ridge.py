@@ -8,17 +8,32 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-__all__ = ["RidgePath", "RidgeSolution"]
+from halfmoon.semi_supervised.losses._base import DualSolution
+
+__all__ = ["RidgeLoss", "RidgePath", "RidgeSolution"]
 
 Matrix = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class RidgeSolution:
-    """Dual coefficients, intercept and leave-one-out residuals, one column a target."""
+class RidgeLoss:
+    """Least squares with the ridge alpha."""
 
-    dual: Matrix  # (l, c)
-    intercept: NDArray[np.float64]  # (c,)
+    alpha: float
+
+    def fit(self, K: Matrix, Y: Matrix, weights: NDArray[np.float64]) -> RidgeSolution:
+        """Solve in closed form."""
+        return RidgePath(K, Y, weights).at(self.alpha)
+
+    def leave_one_out(self, K: Matrix, Y: Matrix, weights: NDArray[np.float64]) -> Matrix:
+        """Return held-out values, in closed form too."""
+        return Y - self.fit(K, Y, weights).residuals
+
+
+@dataclass(frozen=True)
+class RidgeSolution(DualSolution):
+    """Dual coefficients, intercept and leave-one-out residuals, one column per target."""
+
     residuals: Matrix  # (l, c): y_i - f^(-i)(x_i)
     inverse: Matrix  # (l, l): P, see RidgePath
     sums: NDArray[np.float64]  # (l,): G^-1 1

@@ -7,21 +7,47 @@ checks of its input (1 ms and more a call), so the dual is solved here; the test
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from halfmoon.semi_supervised._numba.smo import smo
+from halfmoon.semi_supervised.losses._base import DualSolution
 
-__all__ = ["support_vector_machine"]
+__all__ = ["HingeLoss", "support_vector_machine"]
 
 Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]
+ROUGH = 1e-5  # tolerance of the many machines of leave-one-out
 TOLERANCE = 1e-9  # labelled rows are few: an accurate optimum costs little and does not hang on their order
 STEPS_PER_EXAMPLE = 100_000
 WORK_AT_ONCE = 50_000_000  # steps times examples in one call of the kernel, which Ctrl-C has to wait for
 LARGEST_BOUND = 1e11  # over the largest kernel value: values of K alpha still have digits below the margin of 1
+
+
+@dataclass(frozen=True)
+class HingeLoss:
+    """Support vector machines with cost C, one per column of signs."""
+
+    C: float
+
+    def fit(self, K: Matrix, Y: Matrix, weights: Vector) -> DualSolution:
+        """Solve one machine per column."""
+        machines = [support_vector_machine(K, signs, self.C * weights) for signs in Y.T]
+        return DualSolution(np.column_stack([dual for dual, _ in machines]), np.array([b for _, b in machines]))
+
+    def leave_one_out(self, K: Matrix, Y: Matrix, weights: Vector) -> Matrix:
+        """Fit without each support vector in turn; any other example can be left out without changing the model."""
+        solution = self.fit(K, Y, weights)
+        values = K @ solution.dual + solution.intercept
+        for i, column in np.argwhere(solution.dual != 0.0):
+            bounds = self.C * weights
+            bounds[i] = 0.0
+            coef, offset = support_vector_machine(K, Y[:, column], bounds, ROUGH)
+            values[i, column] = K[i] @ coef + offset
+        return values
 
 
 def support_vector_machine(
@@ -35,7 +61,7 @@ def support_vector_machine(
     Examples
     --------
     >>> import numpy as np
-    >>> from halfmoon.semi_supervised._losses._hinge import support_vector_machine
+    >>> from halfmoon.semi_supervised.losses import support_vector_machine
     >>> x = np.array([-2.0, -1.0, 1.0, 3.0])
     >>> dual, intercept = support_vector_machine(np.outer(x, x), np.sign(x), np.full(4, 10.0))
     >>> dual + 0.0, intercept + 0.0

@@ -1,0 +1,519 @@
+"""What the data say before any label is looked at (sections 2 to 4 of the paper)."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_memory
+
+from halfmoon._validation import check_choice, check_integer, check_points, check_real, check_scale
+from halfmoon.geometry._interpolation import interpolate, interpolation_rows, interpolation_rows_of_powers
+from halfmoon.geometry._landmarks import check_landmarks, select_landmarks
+from halfmoon.geometry._restriction import (
+    Restriction,
+    compute_restriction,
+    compute_restrictions,
+    restrict_further,
+    warn_about,
+)
+from halfmoon.graph import (
+    METRICS,
+    Components,
+    Duplicates,
+    NeighborIndex,
+    NeighborLists,
+    SearchOptions,
+    check_graph,
+    graph_of_lists,
+)
+from halfmoon.regularizers import (
+    AmplifiedResistance,
+    GraphRegularizer,
+    HeatRegularizer,
+    MatrixRegularizer,
+    PowerRegularizer,
+    Regularizer,
+)
+from halfmoon.runtime.caches import without_caches
+from halfmoon.runtime.storable import storable
+from halfmoon.solvers import SolveOptions
+
+__all__ = ["Geometry", "GeometrySettings"]
+
+Matrix = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+DEFAULT_LANDMARKS = 500
+OF_INDEX = ("method", "recall")  # the graph parameters that a search for new points needs too
+T_ACCURACY = 1e-3  # T = Q^+ E A^-1 amplifies solve errors by the condition of A: solve more accurately than A
+
+
+@storable
+@dataclass(frozen=True)
+class GeometrySettings:
+    """The parameters of `Geometry.build`."""
+
+    n_neighbors: int = 5
+    weights: str | Callable[[Any], Any] = "binary"
+    metric: str | Callable[..., float] = "euclidean"
+    graph: Any = None
+    graph_params: Mapping[str, Any] | None = None
+    regularizer: Any = "power"
+    powers: tuple[int, ...] = (3,)
+    ridge: float = 1e-2
+    normalized: bool = True
+    n_landmarks: int | None = None
+    landmarks: Any = "random"
+    eps: float = 1e-6
+    solver: str = "auto"
+    memory: Any = None
+    n_jobs: int | None = None
+    random_state: Any = None
+
+    def __post_init__(self) -> None:
+        check_integer("n_neighbors", self.n_neighbors, low=1)
+        check_real("eps", self.eps, strict=True)
+        if isinstance(self.metric, str):
+            advice = "Precomputed distances go through graph=knn_graph(...)."
+            check_choice("metric", self.metric, METRICS, advice=advice)
+        own = {"n_neighbors", "weights", "metric", "n_jobs"} & set(self.graph_params or ())
+        if own:
+            raise ValueError(f"graph_params={self.graph_params!r}: {sorted(own)} are parameters of their own.")
+        object.__setattr__(self, "powers", tuple(check_integer("powers", p, low=1) for p in self.powers))
+
+
+# What a setting decides first; everything downstream of it is computed again when it changes.
+STAGES = {
+    "metric": "index",
+    "graph_params": "index",
+    "n_neighbors": "graph",
+    "weights": "graph",
+    "graph": "graph",
+    "regularizer": "regularizer",
+    "ridge": "regularizer",
+    "normalized": "regularizer",
+    "n_landmarks": "landmarks",
+    "landmarks": "landmarks",
+    "random_state": "landmarks",
+    "powers": "restrictions",
+    "eps": "restrictions",
+    "solver": "restrictions",
+    "memory": None,
+    "n_jobs": None,
+}
+DOWNSTREAM = {
+    "index": {"index", "graph", "regularizer", "restrictions"},
+    "graph": {"graph", "regularizer", "restrictions"},
+    "regularizer": {"regularizer", "restrictions"},
+    "landmarks": {"landmarks", "restrictions"},
+    "restrictions": {"restrictions"},
+    None: set(),
+}
+
+
+@storable
+@dataclass(frozen=True)
+class Geometry:
+    """Neighbours, graph, regulariser and landmarks of all the data, and the regulariser on the landmarks (eq. 7).
+
+    Built once by `build`, asked many times, never changed: `replace` gives a new one that shares what stays the same.
+    No label enters, only which rows are labelled, for the choice of landmarks.
+
+    Attributes
+    ----------
+    index : NeighborIndex
+        Nearest neighbours among the distinct points: of the data for the graph, and of new points.
+    graph : csr_array or None
+        W; None if a regulariser was given.
+    regularizer : Regularizer
+        Q.
+    landmarks : ndarray of shape (n_hat,)
+        S, as rows of the data.
+    settings : GeometrySettings
+        How it was built.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from halfmoon import Geometry
+    >>> X = np.random.default_rng(2).normal(size=(80, 2))
+    >>> geometry = Geometry.build(X, n_neighbors=8, n_landmarks=20, powers=[1, 3], random_state=0)
+    >>> geometry.restriction(power=3).bound_kind
+    'proven'
+    >>> geometry.replace(ridge=1e-3).graph is geometry.graph
+    True
+    """
+
+    index: NeighborIndex
+    graph: sparse.csr_array | None
+    regularizer: Regularizer
+    landmarks: Indices
+    settings: GeometrySettings
+    labeled: NDArray[np.bool_] | None = None
+    _restrictions: Mapping[int, Restriction] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def build(
+        cls,
+        X: Any,
+        *,
+        labeled: ArrayLike | None = None,
+        n_neighbors: int = 5,
+        weights: str | Callable[[Any], Any] = "binary",
+        metric: str | Callable[..., float] = "euclidean",
+        graph: Any = None,
+        graph_params: Mapping[str, Any] | None = None,
+        regularizer: Any = "power",
+        powers: Sequence[int] = (3,),
+        ridge: float = 1e-2,
+        normalized: bool = True,
+        n_landmarks: int | None = None,
+        landmarks: Any = "random",
+        eps: float = 1e-6,
+        solver: str = "auto",
+        memory: Any = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> Geometry:
+        """Build graph, regulariser and landmarks, and restrict the regulariser to the landmarks.
+
+        Parameters
+        ----------
+        X : array-like or scipy sparse of shape (n, d)
+            All the data, labelled or not.
+        labeled : array-like of bool of shape (n,), default=None
+            Which rows are labelled; "random" landmarks prefer these.
+        n_neighbors, weights, metric, graph, graph_params
+            The k-NN graph, see :class:`halfmoon.DataDependentKernel`.
+        regularizer, ridge, normalized
+            Q, see there.
+        powers : sequence of int, default=(3,)
+            The powers of the Laplacian that will be asked for; all come out of one chain of solves.
+        n_landmarks, landmarks, random_state
+            The landmarks, see there.
+        eps, solver, memory, n_jobs
+            How it is computed, see there.
+
+        Returns
+        -------
+        Geometry
+        """
+        settings = GeometrySettings(
+            n_neighbors=n_neighbors,
+            weights=weights,
+            metric=metric,
+            graph=graph,
+            graph_params=graph_params,
+            regularizer=regularizer,
+            powers=tuple(powers),
+            ridge=ridge,
+            normalized=normalized,
+            n_landmarks=n_landmarks,
+            landmarks=landmarks,
+            eps=eps,
+            solver=solver,
+            memory=memory,
+            n_jobs=n_jobs,
+            random_state=random_state,
+        )
+        X = check_scale(check_points(X, minimum=2))
+        mask = None if labeled is None else np.asarray(labeled, dtype=bool)
+        return _build(X, mask, settings)
+
+    def replace(self, **changes: Any) -> Geometry:
+        """Return a geometry with other settings; only what lies downstream of them is computed again.
+
+        Parameters
+        ----------
+        **changes
+            Parameters of `build` other than X, and `labeled`.
+
+        Returns
+        -------
+        Geometry
+        """
+        known = {field.name for field in fields(GeometrySettings)} | {"labeled"}
+        unknown = changes.keys() - known
+        if unknown:
+            raise ValueError(f"A geometry has no parameters {sorted(unknown)}. It has {sorted(known)}.")
+        labeled = changes.pop("labeled", self.labeled)
+        stages = {STAGES[name] for name, value in changes.items() if getattr(self.settings, name) is not value}
+        stages |= {"landmarks"} if labeled is not self.labeled else set()
+        stale = set().union(*(DOWNSTREAM[stage] for stage in stages))
+        mask = None if labeled is None else np.asarray(labeled, dtype=bool)
+        return _build(self.X, mask, replace(self.settings, **changes), earlier=self, stale=stale)
+
+    def fewer_landmarks(self, places: ArrayLike) -> Geometry:
+        """Return the geometry with some of the landmarks: blocks of the same matrices, without a solve."""
+        kept = check_landmarks(places, len(self.landmarks))
+        restrictions = {
+            power: restrict_further(self.regularizer_of(power), restriction, kept)
+            for power, restriction in self._restrictions.items()
+        }
+        settings = replace(self.settings, landmarks=self.landmarks[kept], n_landmarks=None)
+        return replace(self, landmarks=self.landmarks[kept], settings=settings, _restrictions=restrictions)
+
+    @property
+    def X(self) -> Any:
+        """The data."""
+        return self.index.X
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return int(self.X.shape[0])
+
+    @property
+    def components(self) -> Components:
+        """Connected components of the graph."""
+        return self.regularizer.components
+
+    @property
+    def duplicates(self) -> Duplicates:
+        """Which rows are which distinct point."""
+        return self.index.duplicates
+
+    @cached_property
+    def landmark_points(self) -> Any:
+        """The rows of X that are landmarks, in float64."""
+        return self.X[self.landmarks].astype(np.float64)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what can be computed again."""
+        return without_caches(self)
+
+    def regularizer_of(self, power: int | None = None) -> Regularizer:
+        """Return Q with this power, for powers of the Laplacian; else Q."""
+        Q = self.regularizer
+        return Q.with_power(self._power(power)) if isinstance(Q, PowerRegularizer) else Q
+
+    def restriction(self, power: int | None = None) -> Restriction:
+        """Return Q^+ on the landmarks with its certificate (eq. 7).
+
+        Parameters
+        ----------
+        power : int, default=None
+            One of the powers that it was built for; None: the first. Regularisers without a power ignore it.
+
+        Returns
+        -------
+        Restriction
+        """
+        return self._restrictions[self._power(power)]
+
+    def _power(self, power: int | None) -> int:
+        if power is None or not isinstance(self.regularizer, PowerRegularizer):
+            return next(iter(self._restrictions))
+        if power not in self._restrictions:
+            raise ValueError(
+                f"This geometry was built for the powers {sorted(self._restrictions)}. "
+                f"Use geometry.replace(powers=[{power}]), or name all powers in Geometry.build(powers=...)."
+            )
+        return power
+
+    @property
+    def _options(self) -> SolveOptions:
+        settings = self.settings
+        return SolveOptions(eps=T_ACCURACY * settings.eps, solver=settings.solver, n_jobs=settings.n_jobs)
+
+    def rows(self, rows: Indices, power: int | None = None) -> Matrix:
+        """Return rows of T, the interpolation from the landmarks to all rows (Theorem 3.2): h*_i = t_i' h_hat."""
+        return interpolation_rows(self.regularizer_of(power), self.restriction(power), rows, self._options)
+
+    def rows_of_powers(self, rows: Indices) -> dict[int, Matrix]:
+        """Return `rows` for every power that the geometry was built for, from one chain of solves."""
+        if len(self._restrictions) == 1:
+            return {power: self.rows(rows, power) for power in self._restrictions}
+        assert isinstance(self.regularizer, PowerRegularizer)
+        return interpolation_rows_of_powers(self.regularizer, self._restrictions, rows, self._options)
+
+    def extend(self, h_hat: ArrayLike, power: int | None = None) -> Matrix:
+        """Return h* = T h_hat, the smoothest function with these values on the landmarks, on all rows (Theorem 3.2)."""
+        return interpolate(self.regularizer_of(power), self.restriction(power), h_hat, self._options)
+
+    def on_points(self, h_hat: Matrix, power: int | None = None) -> Matrix:
+        """Return T h_hat on the distinct points: duplicates have one value, the mean of theirs or a landmark's."""
+        S = self.landmarks
+        whole = len(S) == self.n and np.array_equal(S, np.arange(self.n))
+        values = self.duplicates.mean(h_hat if whole else self.extend(h_hat, power))
+        values[self.duplicates.group[S]] = h_hat  # T is the identity on S, and equal landmarks have equal values
+        return values
+
+    def place(self, Z: Any) -> Matrix:
+        """Return rows of T for new points: the mean of those of their nearest points."""
+        return self.average(Z, self.on_points(np.eye(len(self.landmarks))))
+
+    def average(self, Z: Any, values: Matrix) -> Matrix:
+        """Return, at new points, weighted means of values on the distinct points; a known point gets its own value."""
+        k = min(self.settings.n_neighbors, self.index.n_points)
+        distances, points = self.index.query(Z, k)
+        weights = shepard_weights(distances)
+        means = np.zeros((Z.shape[0], values.shape[1]))
+        for j in range(k):
+            means += weights[:, j, None] * values[points[:, j]]
+        return means
+
+
+def _build(
+    X: Any,
+    labeled: NDArray[np.bool_] | None,
+    settings: GeometrySettings,
+    earlier: Geometry | None = None,
+    stale: set[str] | None = None,
+) -> Geometry:
+    """Build a geometry, stage by stage as the paper has it; what is not stale is that of an earlier one."""
+
+    def fresh(stage: str) -> bool:
+        return earlier is None or stale is None or stage in stale
+
+    index = _index(X, settings) if fresh("index") or earlier is None else earlier.index
+    if fresh("regularizer") or earlier is None:
+        known = None if earlier is None or fresh("graph") else earlier.graph
+        W, Q = _regularize(index, settings, known)  # section 2: the graph; sections 2 and 4.1: the regulariser
+    else:
+        W, Q = earlier.graph, earlier.regularizer
+    if fresh("landmarks") or earlier is None:
+        S = _choose_landmarks(X, labeled, settings)  # sections 3 and 5.1
+    else:
+        S = earlier.landmarks
+    reusable = earlier is not None and (not fresh("restrictions") or stale == _only_powers(earlier, settings))
+    kept = earlier._restrictions if earlier is not None and reusable else {}
+    restrictions = _restrict(Q, S, settings, kept)  # eq. 7, Theorem 4.4
+    worst = max(restrictions.values(), key=lambda restriction: restriction.error_bound)
+    if restrictions.keys() - kept.keys():
+        warn_about(Q, worst, settings.eps, labeled, stacklevel=5)
+    index.prepare_queries(min(settings.n_neighbors, index.n_points))
+    return Geometry(index, W, Q, S, settings, labeled, restrictions)
+
+
+def _only_powers(earlier: Geometry, settings: GeometrySettings) -> set[str]:
+    """Return the stage of the restrictions if nothing but the wanted powers has changed: old blocks still hold."""
+    same = replace(settings, powers=earlier.settings.powers) == earlier.settings if _comparable(settings) else False
+    return {"restrictions"} if same else set()
+
+
+def _comparable(settings: GeometrySettings) -> bool:
+    """Tell whether settings can be compared by value: arrays and graphs cannot."""
+    values = [getattr(settings, field.name) for field in fields(settings)]
+    return not any(isinstance(value, np.ndarray) or sparse.issparse(value) for value in values)
+
+
+def _index(X: Any, settings: GeometrySettings) -> NeighborIndex:
+    parameters = settings.graph_params or {}
+    options = SearchOptions(
+        recall=parameters.get("recall", 0.95),
+        n_jobs=settings.n_jobs,
+        seed=_seed(parameters.get("random_state", 0)),
+        progress=parameters.get("progress"),
+    )
+    return NeighborIndex(X, metric=settings.metric, method=parameters.get("method", "auto"), options=options)
+
+
+def _seed(random_state: Any) -> int:
+    return int(check_random_state(random_state).randint(1 << 31))
+
+
+def _regularize(
+    index: NeighborIndex, settings: GeometrySettings, known: sparse.csr_array | None
+) -> tuple[sparse.csr_array | None, Regularizer]:
+    """Return W and Q on the rows of X (section 2)."""
+    given = settings.regularizer
+    if isinstance(given, Regularizer) or sparse.issparse(given) or isinstance(given, np.ndarray):
+        Q = given if isinstance(given, Regularizer) else MatrixRegularizer(given)
+        _check_size("regularizer", Q.n, index)
+        return None, Q
+    if not callable(given):
+        check_choice("regularizer", given, REGULARIZERS, advice="Or pass a Regularizer, Q or W -> Q.")
+    W = _graph(index, settings) if known is None else known
+    Q = given(W) if callable(given) else REGULARIZERS[given](W, settings)
+    if not isinstance(Q, Regularizer):
+        raise TypeError(f"The 'regularizer' function must return a Regularizer. It returned {Q!r}.")
+    if isinstance(Q, GraphRegularizer) and not callable(given) and known is None:
+        W = Q.W  # the same graph: one copy in memory and in files
+    return W, Q
+
+
+def _graph(index: NeighborIndex, settings: GeometrySettings) -> sparse.csr_array:
+    if settings.graph is not None:
+        W = check_graph(settings.graph)
+        _check_size("graph", W.shape[0], index)
+        return W
+    n, k = index.X.shape[0], settings.n_neighbors
+    check_integer("n_neighbors", k, low=1, high=n - 1, advice=f"X has {n} rows, so at most {n - 1} others.")
+    parameters = dict(settings.graph_params or {})
+    seed = _seed(parameters.pop("random_state", 0))
+    for name in (*OF_INDEX, "progress"):
+        parameters.pop(name, None)
+    lists = check_memory(settings.memory).cache(_lists)(index, k)
+    W, _ = graph_of_lists(index.X, lists, metric=settings.metric, weights=settings.weights, seed=seed, **parameters)
+    return W
+
+
+def _lists(index: NeighborIndex, k: int) -> NeighborLists:
+    return index.neighbors_of_data(k)
+
+
+def _check_size(name: str, size: int, index: NeighborIndex) -> None:
+    if size != index.X.shape[0]:
+        raise ValueError(
+            f"The '{name}' parameter has {size} vertices but there are {index.X.shape[0]} points to regularise. Give "
+            "one vertex per row, in the same order; method='budget' looks at the landmarks only."
+        )
+
+
+def _choose_landmarks(X: Any, labeled: NDArray[np.bool_] | None, settings: GeometrySettings) -> Indices:
+    n = X.shape[0]
+    size = settings.n_landmarks
+    if size is None and isinstance(settings.landmarks, str):
+        size = min(DEFAULT_LANDMARKS, n)
+    y = None if labeled is None else np.where(labeled, 0, -1)
+    return select_landmarks(X, size, method=settings.landmarks, y=y, random_state=settings.random_state)
+
+
+def _restrict(
+    Q: Regularizer, S: Indices, settings: GeometrySettings, known: Mapping[int, Restriction]
+) -> dict[int, Restriction]:
+    """Return the restrictions to S of all wanted powers, those that are missing from one chain of solves."""
+    options = SolveOptions(eps=settings.eps, solver=settings.solver, n_jobs=settings.n_jobs)
+    memory = check_memory(settings.memory)
+    missing = [power for power in settings.powers if power not in known]
+    if not missing:
+        return {power: known[power] for power in settings.powers}
+    try:
+        if isinstance(Q, PowerRegularizer):
+            found = memory.cache(compute_restrictions)(Q, S, missing, options)
+        else:
+            found = {settings.powers[0]: memory.cache(compute_restriction)(Q, S, options)}
+    except (pickle.PicklingError, AttributeError) as error:
+        if settings.memory is None:
+            raise
+        raise ValueError(
+            f"memory={settings.memory!r} needs a regulariser that can be pickled, and {Q!r} cannot ({error}). Define "
+            "its function at the top level of a module, or use memory=None."
+        ) from error
+    return {power: (known | found)[power] for power in settings.powers if power in known or power in found}
+
+
+def shepard_weights(distances: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return Shepard weights, 1 / d^2 scaled to sum 1; points at distance 0 share all the weight."""
+    nearest = distances[:, :1]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        weights = np.where(nearest > 0.0, (nearest / distances) ** 2, distances == 0.0)
+    return weights / weights.sum(axis=1, keepdims=True)
+
+
+REGULARIZERS: dict[str, Callable[[Any, GeometrySettings], Regularizer]] = {
+    "power": lambda W, settings: PowerRegularizer(
+        W, power=settings.powers[0], normalized=settings.normalized, ridge=settings.ridge
+    ),
+    "heat": lambda W, settings: HeatRegularizer(W, normalized=settings.normalized),
+    "resistance": lambda W, settings: AmplifiedResistance(W),
+}

@@ -1,0 +1,112 @@
+"""From the landmarks to every point through the graph: K(x, x') = t_x' K_SS t_x'.
+
+K_SS = K_hat - eta K_hat (A + eta K_hat)^-1 K_hat is eq. 6 on the landmarks, T the interpolation of Theorem 3.2
+(h* = T h_S), t_x row i of T for training point i and a mean of such rows for a new x.
+"""
+
+from __future__ import annotations
+
+import copyreg
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+
+from halfmoon.geometry import Geometry, Restriction
+from halfmoon.runtime.caches import without_caches
+from halfmoon.runtime.storable import storable
+
+__all__ = ["GraphExtension"]
+
+Matrix = NDArray[np.float64]
+
+
+@storable(kept=("K_SS", "sizes_everywhere", "features"))
+class GraphExtension:
+    """t_x' K_SS t_x', through the features Phi = T B with K_SS = B B'; Phi has one row per distinct training point.
+
+    What only needs the values of some functions on the training points (a decision function, say) asks the geometry for
+    these; Phi, of size n x n_hat, is computed when a kernel matrix is asked for.
+    """
+
+    def __init__(self, geometry: Geometry, power: int | None, K_hat: Matrix, eta: float) -> None:
+        self.geometry, self.power, self.K_hat, self.eta = geometry, power, K_hat, eta
+
+    @property
+    def restriction(self) -> Restriction:
+        """Q^+ on the landmarks."""
+        return self.geometry.restriction(self.power)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle without what can be computed again, but for what a fitted decision function divides by.
+
+        Not `__getstate__`, which model files ask: they keep more, to give back the same bits on other machines.
+        """
+        return copyreg.__newobj__, (type(self),), without_caches(self, kept=("sizes_everywhere",))  # type: ignore[attr-defined]
+
+    @cached_property
+    def K_SS(self) -> Matrix:
+        """The kernel on the landmarks."""
+        return landmark_gram(self.restriction, self.K_hat, self.eta)
+
+    def among(self, T: Matrix) -> Matrix:
+        """Return T K_SS T'; for a few rows of T, where K_SS has not been asked for, without it: that costs less."""
+        if "K_SS" in vars(self):
+            return T @ self.K_SS @ T.T
+        return landmark_gram(self.restriction, self.K_hat, self.eta, T)
+
+    @property
+    def sizes(self) -> NDArray[np.float64]:
+        """sqrt(K(x, x)) on the landmarks."""
+        return np.sqrt(np.diagonal(self.K_SS))
+
+    @cached_property
+    def sizes_everywhere(self) -> Matrix:
+        """The interpolant of the sizes at the distinct training points, one column."""
+        return self.on_points(self.sizes[:, None])
+
+    @cached_property
+    def features(self) -> Matrix:
+        """Phi on the distinct training points."""
+        return self.on_points(square_root(self.K_SS))
+
+    def on_points(self, h_hat: Matrix) -> Matrix:
+        """Return T h_hat, the functions with these values on S, at the distinct training points."""
+        return self.geometry.on_points(h_hat, self.power)
+
+    def gram(self, A: Any, B: Any) -> Matrix:
+        """Return t_a' K_SS t_b for the rows of A and B."""
+        return self.transform(A) @ self.transform(B).T
+
+    def diag(self, A: Any) -> NDArray[np.float64]:
+        """Return t_a' K_SS t_a for the rows of A."""
+        return np.square(self.transform(A)).sum(axis=1)
+
+    def transform(self, A: Any) -> Matrix:
+        """Return Phi for any points."""
+        return self.geometry.average(A, self.features)
+
+
+def landmark_gram(restriction: Restriction, K_hat: Matrix, eta: float, T: Matrix | None = None) -> Matrix:
+    """Return K_SS = K_hat - eta K_hat C K_hat with C = (A + eta K_hat)^-1, or T K_SS T'; p.s.d. in floating point too.
+
+    With N = eta C K_hat it equals (I - N)' K_hat (I - N) + eta K_hat C A C K_hat: a sum of p.s.d. terms in which
+    nothing cancels (the Joseph form of Kalman filters).
+    """
+    root, seen_modes = restriction.inverse_root(eta * K_hat)
+    to, KT = (np.eye(len(K_hat)), K_hat) if T is None else (T.T, K_hat @ T.T)
+    within = root.T @ KT
+    CKT = root @ within
+    kept = to - eta * CKT
+    from_modes = seen_modes @ within
+    K = kept.T @ K_hat @ kept + eta * (CKT.T @ restriction.smooth @ CKT + from_modes.T @ from_modes)
+    return (K + K.T) / 2
+
+
+def square_root(K: Matrix) -> Matrix:
+    """Return B with B B' = K; directions at rounding level are left out."""
+    eigenvalues, V = linalg.eigh(K)
+    kept = eigenvalues > len(K) * np.finfo(float).eps * max(float(eigenvalues[-1]), 0.0)
+    return V[:, kept] * np.sqrt(eigenvalues[kept])
