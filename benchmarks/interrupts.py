@@ -164,7 +164,8 @@ def _start(case: str, folder: Path) -> tuple[subprocess.Popen[str], float]:
 
 def _problem(case: str, process: subprocess.Popen[str], errors: str) -> str:
     """Return what is wrong with the end of a process, or nothing."""
-    code, lines = process.returncode, errors.strip().splitlines()
+    code = process.returncode
+    lines = [line for line in errors.strip().splitlines() if not line.startswith("note: ")]  # of the work until then
     if code not in (0, INTERRUPTED):
         return f"exit {code}: {lines[-1] if lines else ''}"
     if case in WORDS and code == INTERRUPTED and not (len(lines) == 1 and "Interrupted: " in lines[0]):
