@@ -92,7 +92,10 @@ class Tally:
         return f"{name:<20}{counts}{slowest:>11.2f}{middle:>9.2f}"
 
 
-HEADER = f"{'case':<20}{'moments':>9}{'interrupted':>13}{'by signal':>11}{'other wrong':>13}{'damaged':>9}{'longest s':>11}{'median':>9}"
+HEADER = (
+    f"{'case':<20}{'moments':>9}{'interrupted':>13}{'by signal':>11}{'other wrong':>13}{'damaged':>9}"
+    f"{'longest s':>11}{'median':>9}"
+)
 
 
 def prepare(folder: Path, rows: int, features: int, seed: int) -> None:
