@@ -79,6 +79,7 @@ class Tally:
     """What came of the signals of one case."""
 
     moments: int = 0
+    interrupted: int = 0  # ended with 130; the others were done before the signal came, or count as faults below
     by_signal: int = 0  # ended by a signal: a crash, or Python's own end of an interrupt that nobody has caught
     wrong: int = 0  # other exit codes than 0 and 130, threads or processes left over, more than one line on stderr
     damaged: int = 0  # files that are not whole, temporaries that stay
@@ -87,11 +88,14 @@ class Tally:
     def row(self, name: str) -> str:
         """Return a line of the table."""
         slowest, middle = (max(self.seconds), np.median(self.seconds)) if self.seconds else (0.0, 0.0)
-        counts = f"{self.moments:>9}{self.by_signal:>11}{self.wrong:>13}{self.damaged:>9}"
+        counts = f"{self.moments:>9}{self.interrupted:>13}{self.by_signal:>11}{self.wrong:>13}{self.damaged:>9}"
         return f"{name:<20}{counts}{slowest:>11.2f}{middle:>9.2f}"
 
 
-HEADER = f"{'case':<20}{'moments':>9}{'by signal':>11}{'other wrong':>13}{'damaged':>9}{'longest s':>11}{'median':>9}"
+HEADER = (
+    f"{'case':<20}{'moments':>9}{'interrupted':>13}{'by signal':>11}{'other wrong':>13}{'damaged':>9}"
+    f"{'longest s':>11}{'median':>9}"
+)
 
 
 def prepare(folder: Path, rows: int, features: int, seed: int) -> None:
@@ -137,6 +141,7 @@ def interrupt(case: str, folder: Path, delay: float, *, group: bool, tally: Tall
         _, errors = process.communicate()
         errors += "\nhangs"
     tally.moments += 1
+    tally.interrupted += process.returncode == INTERRUPTED
     tally.seconds.append(time.monotonic() - sent)
     problem = _problem(case, process, errors)
     if problem:
@@ -164,7 +169,8 @@ def _start(case: str, folder: Path) -> tuple[subprocess.Popen[str], float]:
 
 def _problem(case: str, process: subprocess.Popen[str], errors: str) -> str:
     """Return what is wrong with the end of a process, or nothing."""
-    code, lines = process.returncode, errors.strip().splitlines()
+    code = process.returncode
+    lines = [line for line in errors.strip().splitlines() if not line.startswith("note: ")]  # of the work until then
     if code not in (0, INTERRUPTED):
         return f"exit {code}: {lines[-1] if lines else ''}"
     if case in WORDS and code == INTERRUPTED and not (len(lines) == 1 and "Interrupted: " in lines[0]):

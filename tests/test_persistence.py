@@ -43,6 +43,7 @@ from halfmoon import (
 from halfmoon.exceptions import ModelFileError
 from halfmoon.graph import knn_graph
 from halfmoon.model_selection import KernelSearchCV
+from halfmoon.persistence import FORMAT_VERSION
 from halfmoon.regularizers import (
     AmplifiedResistance,
     HeatRegularizer,
@@ -352,7 +353,7 @@ def test_header(path):
     save(LapSVC(), path)
     line, payload = path.read_bytes().split(b"\n", 1)
     header = json.loads(line)
-    assert (header["format"], header["version"], header["size"]) == ("halfmoon model", 1, len(payload))
+    assert (header["format"], header["version"], header["size"]) == ("halfmoon model", FORMAT_VERSION, len(payload))
     assert header["sha256"] == hashlib.sha256(payload).hexdigest()
     assert header["halfmoon"]
 
@@ -362,8 +363,8 @@ BROKEN = {
     "not a halfmoon model": lambda content: b"a,b\n1,2\n",
     "not a halfmoon": lambda content: b"[" * 100_000,
     "not a": lambda content: content.split(b"\n", 1)[1],
-    "format version 2, written by halfmoon 9.9": lambda content: content.replace(
-        b'"version": 1, "halfmoon": "0.1.0"', b'"version": 2, "halfmoon": "9.9"'
+    "format version 99, written by halfmoon 9.9": lambda content: content.replace(
+        f'"version": {FORMAT_VERSION}, "halfmoon": "0.1.0"'.encode(), b'"version": 99, "halfmoon": "9.9"'
     ),
     "cut short: .* bytes": lambda content: content[:-1],
     "damaged: its checksum": lambda content: content[:-1] + bytes([content[-1] ^ 1]),

@@ -2,7 +2,9 @@
 
 import csv
 import json
+import os
 import signal
+import time
 from dataclasses import replace
 from functools import partial
 
@@ -14,7 +16,7 @@ from halfmoon.experiments import _data, _trials, figure1, figure2, figure3, figu
 from halfmoon.experiments._baselines import BASELINES
 from halfmoon.experiments._experiment import Options, count_of_claims
 from halfmoon.experiments._kernel_curves import Grid, cross_validated_loss, draw_trial
-from halfmoon.experiments._trials import Job, Table, run_trials
+from halfmoon.experiments._trials import Job, Table, ending_processes, run_trials
 from halfmoon.experiments.reproduce import EXPERIMENTS, reproduce
 from halfmoon.graph import knn_graph
 
@@ -227,3 +229,38 @@ def test_processes_leave_interrupts_to_the_caller(tmp_path):
     rows = run_trials(Job("held", _signals_held, 2, "held"), tmp_path, jobs=2, resume=False)
     assert [row["held"] for row in rows] == [1, 1]
     assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+
+
+def _process_number(trial):
+    return [{"process": os.getpid()}]
+
+
+def test_processes_end_with_the_trials(tmp_path):
+    with ending_processes():
+        rows = run_trials(Job("numbers", _process_number, 2, "numbers"), tmp_path, jobs=2, resume=False)
+    for row in rows:
+        assert row["process"] != os.getpid()
+        with pytest.raises(ProcessLookupError):
+            os.kill(row["process"], 0)
+
+
+def _wait(trial):
+    time.sleep(60)
+    return [{"waited": 60}]
+
+
+@pytest.mark.usefixtures("sigint")
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="needs POSIX signals")
+def test_an_interrupt_while_processes_start_does_not_wait_for_their_trials(tmp_path, monkeypatch):
+    made = _trials.Parallel.__call__
+
+    def interrupted(self, tasks):
+        results = made(self, tasks)
+        os.kill(os.getpid(), signal.SIGINT)  # held back until the processes have been started
+        return results
+
+    monkeypatch.setattr(_trials.Parallel, "__call__", interrupted)
+    start = time.monotonic()
+    with pytest.raises(KeyboardInterrupt), ending_processes():
+        run_trials(Job("waiting", _wait, 2, "waiting"), tmp_path, jobs=2, resume=False)
+    assert time.monotonic() - start < 40.0

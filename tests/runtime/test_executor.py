@@ -256,6 +256,7 @@ def test_interrupts_at_random_moments(rng, tmp_path):
             data, end = np.ones(1000), time.monotonic() + 5.0
 
             def rain():
+                time.sleep(0.3)  # until the loop below is under way
                 while time.monotonic() < end:
                     time.sleep(random.uniform(0.0, 0.01))
                     os.kill(os.getpid(), signal.SIGINT)

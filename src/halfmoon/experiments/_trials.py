@@ -11,8 +11,8 @@ import hashlib
 import io
 import signal
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from multiprocessing import resource_tracker
 from pathlib import Path
@@ -20,13 +20,14 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
+from joblib.externals.loky import get_reusable_executor
 
 from halfmoon import __version__
 from halfmoon.exceptions import DisconnectedGraphWarning
 from halfmoon.runtime.atomic_write import atomic_write
 from halfmoon.runtime.progress import report
 
-__all__ = ["Job", "Row", "Table", "disconnected_as_they_are", "run_trials", "trial_seed"]
+__all__ = ["Job", "Row", "Table", "disconnected_as_they_are", "ending_processes", "run_trials", "trial_seed"]
 
 Row = Mapping[str, Any]
 
@@ -83,13 +84,24 @@ def run_trials(job: Job, folder: Path, *, jobs: int, resume: bool) -> list[dict[
         pool = Parallel(
             n_jobs=1 if job.alone else min(jobs, len(missing)), return_as="generator_unordered", pre_dispatch="n_jobs"
         )
-        with _processes_without_interrupts():
-            results = pool(delayed(_numbered)(job.work, trial) for trial in missing)
-        for number, (trial, rows) in enumerate(results):
-            table.add(trial, rows)
-            report(job.name, job.trials - len(missing) + number + 1, job.trials)
+        with ExitStack() as stack:
+            with _processes_without_interrupts():
+                results = pool(delayed(_numbered)(job.work, trial) for trial in missing)
+                stack.callback(_close, results)  # an interrupt that has waited comes at the end of this block
+            for number, (trial, rows) in enumerate(results):
+                table.add(trial, rows)
+                report(job.name, job.trials - len(missing) + number + 1, job.trials)
     # What was computed and what was read are the same: a number has one text, and the file has it.
     return [row for row in Table(path).rows if row["trial"] < job.trials]
+
+
+@contextmanager
+def ending_processes() -> Iterator[None]:
+    """End the processes of trials with the block: idle ones would hold up the end of an interrupted program."""
+    try:
+        yield
+    finally:
+        get_reusable_executor().shutdown(wait=True, kill_workers=True)
 
 
 @contextmanager
@@ -104,6 +116,13 @@ def _processes_without_interrupts() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+
+
+def _close(results: Generator[Any, None, None]) -> None:
+    """Drop the trials in flight; joblib would warn of results that nobody has asked for."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        results.close()
 
 
 def trial_seed(seed: int, trial: int) -> int:

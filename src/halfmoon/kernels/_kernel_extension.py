@@ -94,8 +94,8 @@ class KernelExtension:
             return float(np.finfo(float).eps)
         if F.shape[1] < n:  # directions were left out that rounding hides
             return 1.0
-        own = 1.0 / (self.eta * np.square(F).sum(axis=1))
-        return min(1.0, float(np.finfo(float).eps * np.median(np.diagonal(self._K_hat) / own)))
+        lost = self.eta * np.square(F).sum(axis=1) * np.diagonal(self._K_hat)  # K(s, s) over what is left of it
+        return min(1.0, float(np.finfo(float).eps * np.median(lost)))
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what can be computed again."""

@@ -110,7 +110,7 @@ class _Chain:
             for rho, rounding in zip(self.rho, self.rounding, strict=True)
         ]
         norms = [(1 + 2 * n * ROUNDOFF + self.gamma) * y for y in self.norms]
-        product = 2 * (n + 16) * ROUNDOFF + 2 * self.gamma  # rounding of Y' Z, and what projections leave of the modes
+        product = (n + 16) * ROUNDOFF + 2 * self.gamma  # rounding of Y' Z, and what projections leave of the modes
         errors, y = error_norms(residuals[:a], floor), norms[a]
         if power % 2 == 0:
             return even_bound(errors, y) + product * largest(y, y)

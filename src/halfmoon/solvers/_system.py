@@ -127,7 +127,7 @@ class System:
     @cached_property
     def rounding(self) -> Vector:
         """Relative rounding of a sum over the edges of each vertex, of its mass and of what is made from them."""
-        return (2.0 * np.diff(self.M.indptr) + 16.0) * ROUNDOFF
+        return (np.diff(self.M.indptr) + 8.0) * ROUNDOFF  # twice what rounding to nearest allows
 
     @cached_property
     def _edges(self) -> _Edges:

@@ -1,0 +1,31 @@
+"""Ctrl-C during a neighbour search: it is noticed soon, and nothing goes on in the background."""
+
+import os
+import signal
+import threading
+import time
+
+import pytest
+
+from halfmoon.graph import knn_graph
+
+SIZES = {"kdtree": (40_000, 10), "exact": (16_000, 60), "approximate": (60_000, 40)}  # seconds of work each
+
+
+@pytest.mark.usefixtures("sigint")
+@pytest.mark.parametrize("method", SIZES)
+def test_no_thread_goes_on_after_an_interrupt(method, rng):
+    knn_graph(rng.normal(size=(500, SIZES[method][1])), method=method)  # compiled
+    X = rng.normal(size=SIZES[method])
+    before, sent = set(threading.enumerate()), []
+
+    def interrupt():
+        sent.append(time.monotonic())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    timer = threading.Timer(float(rng.uniform(0.1, 0.8)), interrupt)
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        knn_graph(X, n_neighbors=10, method=method)
+    assert time.monotonic() - sent[0] < 10.0  # a fraction of a second on an idle machine
+    assert set(threading.enumerate()) - {timer} == before
