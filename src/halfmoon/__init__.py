@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     from halfmoon.cluster import KernelKMeans
     from halfmoon.features import LandmarkFeatures
     from halfmoon.geometry import Geometry, restrict, select_landmarks
-    from halfmoon.geometry import restrict, select_landmarks
     from halfmoon.kernels import DataDependentKernel
     from halfmoon.persistence import load, save
     from halfmoon.semi_supervised import LapRLSClassifier, LapRLSRegressor, LapSVC

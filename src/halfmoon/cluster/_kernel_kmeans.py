@@ -12,11 +12,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from halfmoon._validation import check_integer, check_points, validate_data
 from halfmoon.features import LandmarkFeatures
-from halfmoon.kernels import DataDependentKernel
+from halfmoon.runtime.storable import storable
+from halfmoon.runtime.transaction import transaction
 
 __all__ = ["KernelKMeans"]
 
 
+@storable
 class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
     """Cluster points by k-means in the metric of the data-dependent kernel.
 
@@ -27,8 +29,8 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     ----------
     n_clusters : int, default=8
         Number of clusters.
-    kernel : DataDependentKernel, default=None
-        The kernel; None means ``DataDependentKernel()``.
+    kernel : DataDependentKernel, str or callable, default=None
+        The kernel; None means ``DataDependentKernel()``, and a name or function is its base kernel.
     n_init : int, default=10
         Runs from different seeds; the best is kept.
     max_iter : int, default=300
@@ -36,7 +38,11 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     tol : float, default=1e-4
         Relative change of the centres at which a run ends.
     random_state : int, RandomState instance or None, default=None
-        Seed of the centres.
+        Seed of the centres, and of the landmarks where the kernel has none.
+    n_neighbors, n_landmarks, n_jobs : default=None
+        Parameters of the kernel that can be set here; None means the kernel's value.
+    verbose : bool, default=False
+        Print what takes time while it is done.
 
     Attributes
     ----------
@@ -66,11 +72,15 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         self,
         n_clusters: int = 8,
         *,
-        kernel: DataDependentKernel | None = None,
+        kernel: Any = None,
         n_init: int = 10,
         max_iter: int = 300,
         tol: float = 1e-4,
         random_state: Any = None,
+        n_neighbors: int | None = None,
+        n_landmarks: int | None = None,
+        n_jobs: int | None = None,
+        verbose: bool = False,
     ) -> None:
         self.n_clusters = n_clusters
         self.kernel = kernel
@@ -78,6 +88,10 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.n_neighbors = n_neighbors
+        self.n_landmarks = n_landmarks
+        self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the kernel on X and cluster its rows.
@@ -93,19 +107,31 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         -------
         self
         """
-        X = check_points(validate_data(self, X, accept_sparse="csr", dtype="numeric", ensure_min_samples=2))
-        check_integer("n_clusters", self.n_clusters, low=1, high=X.shape[0], advice=f"X has {X.shape[0]} rows.")
-        self._features = LandmarkFeatures(self.kernel).fit(X)
-        self.kernel_ = self._features.kernel_
-        self._kmeans = KMeans(
-            self.n_clusters,
-            n_init=self.n_init,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            random_state=self.random_state,
-        ).fit(self._features.transform(X))
-        self.labels_, self.inertia_, self.n_iter_ = self._kmeans.labels_, self._kmeans.inertia_, self._kmeans.n_iter_
+        with transaction(self) as staged:
+            X = check_points(validate_data(staged, X, accept_sparse="csr", dtype="numeric", ensure_min_samples=2))
+            check_integer("n_clusters", self.n_clusters, low=1, high=X.shape[0], advice=f"X has {X.shape[0]} rows.")
+            staged._features = self._map().fit(X)
+            staged.kernel_ = staged._features.kernel_
+            kmeans = staged._kmeans = KMeans(
+                self.n_clusters,
+                n_init=self.n_init,
+                max_iter=self.max_iter,
+                tol=self.tol,
+                random_state=self.random_state,
+            ).fit(staged._features.transform(X))
+            staged.labels_, staged.inertia_, staged.n_iter_ = kmeans.labels_, kmeans.inertia_, kmeans.n_iter_
         return self
+
+    def _map(self) -> LandmarkFeatures:
+        own = getattr(self.kernel, "random_state", None)
+        return LandmarkFeatures(
+            self.kernel,
+            n_neighbors=self.n_neighbors,
+            n_landmarks=self.n_landmarks,
+            random_state=self.random_state if own is None else None,
+            n_jobs=self.n_jobs,
+            verbose=self.verbose,
+        )
 
     @property
     def _n_features_out(self) -> int:

@@ -1,6 +1,6 @@
 """One trial of a learning curve: kernels, each with parameters chosen by 5-fold cross-validation, and graph baselines.
 
-Graph and solves are made once a trial: the landmarks of all methods are nested, all powers come from one chain, and
+Graph and solves are made once per trial: the landmarks of all methods are nested, all powers come from one chain, and
 eta, width and the labelled sets of all sizes share the rest.
 """
 
@@ -14,19 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from halfmoon import DataDependentKernel
+from halfmoon import DataDependentKernel, Geometry
 from halfmoon.experiments._baselines import BASELINES
-from halfmoon.geometry import (
-    Restriction,
-    interpolation_rows_of_powers,
-    restrict_further,
-    restrict_powers,
-    select_landmarks,
-)
-from halfmoon.kernels._extensions import GraphExtension
-from halfmoon.regularizers import PowerRegularizer
-from halfmoon.semi_supervised._losses._hinge import support_vector_machine
-from halfmoon.semi_supervised._pieces import LabeledKernels
+from halfmoon.kernels import LandmarkKernel, warp
+from halfmoon.semi_supervised import BaseOnRows, KernelMixture, PlacedRows
+from halfmoon.semi_supervised.losses import support_vector_machine
 
 __all__ = ["GRAPH_BASELINES", "Curve", "Draw", "Grid", "draw_trial", "errors_of_trial"]
 
@@ -53,7 +45,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class Curve:
-    """A method: a kernel by its name in `LabeledKernels`, or a baseline on the graph."""
+    """A method: a kernel by its name in `KernelMixture`, or a baseline on the graph."""
 
     label: str
     kind: str  # "base", "kernel", "graph", or a baseline
@@ -71,7 +63,7 @@ GRAPH_BASELINES = (
 
 @dataclass(frozen=True)
 class Draw:
-    """Data of one trial; labelled rows and landmarks in an order of which every beginning serves."""
+    """Data of one trial; labelled rows and landmarks are ordered, and smaller sets are the first ones."""
 
     X: NDArray[Any]
     y: NDArray[np.float64]
@@ -103,105 +95,94 @@ def errors_of_trial(
     drawn: Draw, curves: tuple[Curve, ...], sizes: tuple[int, ...], grid: Grid
 ) -> Iterator[dict[str, Any]]:
     """Yield the test error of every method at every number of labels."""
-    geometry = _Geometry(drawn, grid, max(curve.n_landmarks for curve in curves))
+    trial = _Trial(drawn, grid, max(curve.n_landmarks for curve in curves))
     for curve in curves:
         if curve.kind in BASELINES:
-            yield from _baseline(curve, geometry, sizes)
+            yield from _baseline(curve, trial, sizes)
         else:
-            yield from _tuned(curve, geometry, sizes)
+            yield from _tuned(curve, trial, sizes)
 
 
-class _Geometry:
-    """Kernels with the solves they share."""
+class _Trial:
+    """Geometries with the solves they share."""
 
     def __init__(self, drawn: Draw, grid: Grid, most: int) -> None:
         self.drawn, self.grid = drawn, grid
-        self.kernel = self._fit(landmarks=drawn.landmarks[:1])
-        self.chain = self._chain(self.kernel, drawn.landmarks[:most], "auto")
+        self.geometry = Geometry.build(drawn.X, landmarks=drawn.landmarks[:most], **self._settings())
 
-    def _fit(self, **params: Any) -> DataDependentKernel:
-        """Build graph and regulariser; the solves for all powers follow."""
-        parameters: dict[str, Any] = {
-            "power": 1,
+    def _settings(self) -> dict[str, Any]:
+        return {
+            "powers": self.grid.powers,
             "ridge": self.grid.ridge,
             "n_neighbors": self.grid.n_neighbors,
             "n_jobs": 1,
         }
-        return DataDependentKernel(**parameters, **params).fit(self.drawn.X)
 
-    def restrictions(self, curve: Curve) -> tuple[DataDependentKernel, Mapping[int, Restriction]]:
-        """Return a fitted kernel and its restriction for every power."""
+    def geometry_of(self, curve: Curve) -> Geometry:
+        """Return the geometry of a method: nested landmarks share their solves."""
         first = self.drawn.landmarks[: curve.n_landmarks]
         if curve.method != "efficient":
-            kernel = self._fit(method=curve.method, landmarks=first, extension=curve.kind)
-            return kernel, self._chain(kernel, kernel.restriction_.landmarks, "eigen")
+            power, settings = self.grid.powers[0], self._settings()
+            del settings["powers"]
+            kernel = DataDependentKernel(
+                method=curve.method, landmarks=first if curve.method == "budget" else "random", power=power, **settings
+            )
+            return kernel.fit(self.drawn.X).geometry_.replace(powers=self.grid.powers)
         if curve.landmarks == "nested":
-            Q, places = self.kernel.regularizer_, np.arange(curve.n_landmarks)
-            return self.kernel, {p: restrict_further(Q, r, places) for p, r in self.chain.items()}
-        S = select_landmarks(self.drawn.X, curve.n_landmarks, method=curve.landmarks, random_state=self.drawn.seed)
-        return self.kernel, self._chain(self.kernel, S, "auto")
+            return self.geometry.fewer_landmarks(np.arange(curve.n_landmarks))
+        seed = self.drawn.seed
+        return self.geometry.replace(landmarks=curve.landmarks, n_landmarks=curve.n_landmarks, random_state=seed)
 
-    def _chain(self, kernel: DataDependentKernel, S: Indices, solver: str) -> Mapping[int, Restriction]:
-        """Restrict all powers at once."""
-        assert isinstance(kernel.regularizer_, PowerRegularizer)
-        return restrict_powers(kernel.regularizer_, S, self.grid.powers, solver=solver, n_jobs=1)
-
-    def _placed(self, chain: Mapping[int, Restriction]) -> dict[int, Matrix]:
-        """Return the interpolation rows of the labelled points, for every power."""
-        Q, graph = self.kernel.regularizer_, self.kernel.extension_
-        assert isinstance(Q, PowerRegularizer)
-        assert isinstance(graph, GraphExtension)
-        return interpolation_rows_of_powers(Q, chain, self.drawn.labeled, graph.options)
-
-    def candidates(self, curve: Curve) -> Iterator[tuple[dict[str, Any], LabeledKernels]]:
+    def candidates(self, curve: Curve) -> Iterator[tuple[dict[str, Any], KernelMixture]]:
         """Yield the parameters of every candidate and its kernels on the labelled rows."""
-        kernel, chain = self.restrictions(curve)
-        placed = self._placed(chain) if curve.kind == "graph" else {}
-        last = None
-        median = kernel.variant(restriction=chain[min(chain)], power=min(chain)).base_kernel_.params["gamma"]
+        geometry, X_L = self.geometry_of(curve), self.drawn.X[self.drawn.labeled].astype(np.float64)
+        placed = PlacedRows.solve(geometry, self.drawn.labeled) if curve.kind == "graph" else None
+        median = LandmarkKernel.resolve(geometry, "rbf", None, None).base.params["gamma"]
         plain = curve.kind == "base"
         for width in self.grid.widths:
+            base = LandmarkKernel.resolve(geometry, "rbf", median / width**2, None)
+            on_rows = BaseOnRows.compute(base, X_L, geometry.landmark_points)
             for power in self.grid.powers[: 1 if plain else None]:
+                T = None if placed is None else placed.of_power(power)
                 for eta in self.grid.etas[: 1 if plain else None]:
-                    kernel = kernel.variant(restriction=chain[power], power=power, eta=eta, gamma=median / width**2)
-                    pieces = LabeledKernels(kernel, self.drawn.X, self.drawn.labeled, placed.get(power))
-                    last = pieces.sharing_base(last)
-                    yield {"power": power, "eta": eta, "width": width}, last
+                    kernel = warp(geometry, base_kernel=base, eta=eta, power=power, extension="graph")
+                    yield {"power": power, "eta": eta, "width": width}, KernelMixture(kernel, X_L, T, on_rows)
 
 
-def _tuned(curve: Curve, geometry: _Geometry, sizes: tuple[int, ...]) -> Iterator[dict[str, Any]]:
+def _tuned(curve: Curve, trial: _Trial, sizes: tuple[int, ...]) -> Iterator[dict[str, Any]]:
     """Yield the errors of the candidate that cross-validation prefers at each size."""
-    drawn, C = geometry.drawn, geometry.grid.C
+    drawn, C = trial.drawn, trial.grid.C
     signs = drawn.y[drawn.labeled]
-    best: dict[int, tuple[float, dict[str, Any], LabeledKernels]] = {}
-    for params, pieces in geometry.candidates(curve):
+    best: dict[int, tuple[float, dict[str, Any], KernelMixture]] = {}
+    for params, mixture in trial.candidates(curve):
         for size in sizes:
-            loss = cross_validated_loss(partial(_gram_without, pieces, curve.kind), signs[:size], C)
+            gram_without = partial(_gram_without, mixture, curve.kind, drawn.labeled)
+            loss = cross_validated_loss(gram_without, signs[:size], C)
             if size not in best or loss < best[size][0]:
-                best[size] = loss, params, pieces
+                best[size] = loss, params, mixture
     chosen, intercepts = {}, {}
-    for size, (_, _, pieces) in best.items():
+    for size, (_, _, mixture) in best.items():
         dual = np.zeros((len(signs), 1))
-        K = pieces.gram(curve.kind)[:size, :size]
+        K = mixture.gram(curve.kind)[:size, :size]
         dual[:size, 0], intercepts[size] = support_vector_machine(K, signs[:size], np.full(size, C))
-        chosen[size] = pieces, dual
+        chosen[size] = mixture, dual
     known = _solved_together(chosen) if curve.kind == "graph" else {}
-    for size, (pieces, dual) in chosen.items():
-        decision = pieces.decision({curve.kind: 1.0}, dual, np.array([intercepts[size]]), known.get(size))
+    for size, (mixture, dual) in chosen.items():
+        decision = mixture.decision({curve.kind: 1.0}, dual, np.array([intercepts[size]]), known.get(size))
         loss, params, _ = best[size]
         yield _row(curve, size, decision(drawn.X_test)[:, 0], drawn) | {"loss": loss} | params
 
 
-def _solved_together(chosen: Mapping[int, tuple[LabeledKernels, Matrix]]) -> dict[int, Matrix]:
-    """Return the decision values on the training points: one chain of solves for all machines of a power."""
-    known: dict[int, Matrix] = {}
-    for power in {pieces.kernel.power for pieces, _ in chosen.values()}:
+def _solved_together(chosen: Mapping[int, tuple[KernelMixture, Matrix]]) -> dict[int, tuple[Matrix, Matrix]]:
+    """Return decision values and sizes on the training points: one chain of solves for all machines of a power."""
+    known: dict[int, tuple[Matrix, Matrix]] = {}
+    for power in {mixture.kernel.power for mixture, _ in chosen.values()}:
         own = {size: pair for size, pair in chosen.items() if pair[0].kernel.power == power}
-        graphs = {size: pieces.placed[0] for size, (pieces, _) in own.items()}
-        columns = [np.column_stack([pieces.on_landmarks(dual), graphs[m].sizes]) for m, (pieces, dual) in own.items()]
-        values = next(iter(graphs.values())).on_training_points(np.hstack(columns))
-        for place, (size, graph) in enumerate(graphs.items()):
-            known[size], graph.sizes_everywhere = np.hsplit(values[:, 2 * place : 2 * place + 2], 2)
+        graphs = {size: mixture.kernel.graph_extension for size, (mixture, _) in own.items()}
+        columns = [np.column_stack([mixture.on_landmarks(dual), graphs[m].sizes]) for m, (mixture, dual) in own.items()]
+        values = next(iter(graphs.values())).on_points(np.hstack(columns))
+        for place, size in enumerate(own):
+            known[size] = values[:, [2 * place]], values[:, [2 * place + 1]]
     return known
 
 
@@ -223,18 +204,20 @@ def cross_validated_loss(gram_without: Callable[[Indices], Matrix], signs: NDArr
     return float(np.logaddexp(0.0, -np.outer(TEMPERATURES, margins)).mean(axis=1).min())
 
 
-def _gram_without(pieces: LabeledKernels, kind: str, held_out: Indices) -> Matrix:
+def _gram_without(mixture: KernelMixture, kind: str, labeled: Indices, held_out: Indices) -> Matrix:
     """Return the kernel on the labelled rows to which the held-out rows are new points."""
-    return pieces.unit(kind) * pieces.bent_without(held_out) if kind == "kernel" else pieces.gram(kind)
+    if kind != "kernel":
+        return mixture.gram(kind)
+    left_out = np.isin(mixture.kernel.geometry.landmarks, labeled[held_out])
+    return mixture.unit(kind) * mixture.extended_without(left_out)
 
 
-def _baseline(curve: Curve, geometry: _Geometry, sizes: tuple[int, ...]) -> Iterator[dict[str, Any]]:
-    drawn, graph = geometry.drawn, geometry.kernel.extension_
-    assert isinstance(graph, GraphExtension)  # new points by their neighbours, as in the graph extension
+def _baseline(curve: Curve, trial: _Trial, sizes: tuple[int, ...]) -> Iterator[dict[str, Any]]:
+    drawn, geometry = trial.drawn, trial.geometry  # new points by their neighbours, as in the graph extension
     for size in sizes:
         known = drawn.labeled[:size]
-        f = BASELINES[curve.kind](geometry.kernel.graph_, known, drawn.y[known])
-        values = graph.average(drawn.X_test, graph.copies.mean(f[:, None]))[:, 0]
+        f = BASELINES[curve.kind](geometry.graph, known, drawn.y[known])
+        values = geometry.average(drawn.X_test, geometry.duplicates.mean(f[:, None]))[:, 0]
         yield _row(curve, size, values, drawn) | {"loss": "", "power": "", "eta": "", "width": ""}
 
 

@@ -7,18 +7,21 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from halfmoon._validation import check_points, validate_data
-from halfmoon.kernels import DataDependentKernel, fit_small
-from halfmoon.kernels._extensions import GraphExtension
+from halfmoon.kernels import SHARED, GraphExtension, fit_small, resolve_kernel
+from halfmoon.runtime.progress import showing
+from halfmoon.runtime.storable import storable
+from halfmoon.runtime.transaction import transaction
 
 __all__ = ["LandmarkFeatures"]
 
 BLOCK = 1 << 23  # kernel values held at once
 
 
+@storable
 class LandmarkFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Map points to features whose inner products are the data-dependent kernel.
 
@@ -28,8 +31,13 @@ class LandmarkFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
 
     Parameters
     ----------
-    kernel : DataDependentKernel, default=None
-        The kernel; None means ``DataDependentKernel()``. Its ``extension="auto"`` means "graph" here.
+    kernel : DataDependentKernel, str or callable, default=None
+        The kernel; None means ``DataDependentKernel()``, and a name or function is its base kernel. Its
+        ``extension="auto"`` means "graph" here.
+    n_neighbors, n_landmarks, random_state, n_jobs : default=None
+        Parameters of the kernel that can be set here; None means the kernel's value.
+    verbose : bool, default=False
+        Print what takes time while it is done.
 
     Attributes
     ----------
@@ -50,8 +58,22 @@ class LandmarkFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     True
     """
 
-    def __init__(self, kernel: DataDependentKernel | None = None) -> None:
+    def __init__(
+        self,
+        kernel: Any = None,
+        *,
+        n_neighbors: int | None = None,
+        n_landmarks: int | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+    ) -> None:
         self.kernel = kernel
+        self.n_neighbors = n_neighbors
+        self.n_landmarks = n_landmarks
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the kernel on X.
@@ -67,15 +89,17 @@ class LandmarkFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         -------
         self
         """
-        X = check_points(validate_data(self, X, accept_sparse="csr", dtype="numeric", ensure_min_samples=2))
-        self.kernel_ = fit_small(DataDependentKernel() if self.kernel is None else clone(self.kernel), X, y)
-        if not isinstance(self.kernel_.extension_, GraphExtension):
-            self._whitening = _inverse_root(self.kernel_(self.kernel_.landmarks_))
+        with showing(self.verbose), transaction(self) as staged:
+            X = check_points(validate_data(staged, X, accept_sparse="csr", dtype="numeric", ensure_min_samples=2))
+            kernel = resolve_kernel(self.kernel, **{name: getattr(self, name) for name in SHARED})
+            staged.kernel_ = fit_small(kernel, X, y)
+            if not isinstance(staged.kernel_.warped_.extension, GraphExtension):
+                staged._whitening = _inverse_root(staged.kernel_(staged.kernel_.landmarks_))
         return self
 
     @property
     def _n_features_out(self) -> int:
-        extension = self.kernel_.extension_
+        extension = self.kernel_.warped_.extension
         return int(extension.features.shape[1] if isinstance(extension, GraphExtension) else self._whitening.shape[1])
 
     def transform(self, X: Any) -> NDArray[Any]:
@@ -100,10 +124,10 @@ class LandmarkFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         return out
 
     def _features(self, A: Any) -> NDArray[np.float64]:
-        extension = self.kernel_.extension_
-        if isinstance(extension, GraphExtension):
-            return extension.transform(A)
-        return extension.gram(A, self.kernel_.landmarks_) @ self._whitening
+        warped = self.kernel_.warped_
+        if isinstance(warped.extension, GraphExtension):
+            return np.sqrt(warped.factor) * warped.extension.transform(A)
+        return warped(A, self.kernel_.landmarks_) @ self._whitening
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

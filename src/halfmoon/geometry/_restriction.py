@@ -17,6 +17,7 @@ from halfmoon.exceptions import AccuracyWarning, DisconnectedGraphWarning
 from halfmoon.geometry._landmarks import check_landmarks
 from halfmoon.regularizers import Greens, MatrixRegularizer, PowerRegularizer, Regularizer
 from halfmoon.runtime.caches import without_caches
+from halfmoon.runtime.storable import storable
 from halfmoon.solvers import ROUNDOFF, BoundKind, Progress, SolveOptions
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
 Matrix = NDArray[np.float64]
 
 
+@storable
 @dataclass(frozen=True)
 class Restriction:
     """What `restrict` returns.

@@ -16,12 +16,14 @@ from scipy import sparse
 
 from halfmoon.graph._numba.duplicates import digest_dense, digest_sparse, expand_duplicates
 from halfmoon.graph._points import row_blocks
+from halfmoon.runtime.storable import storable
 
 __all__ = ["Duplicates", "RowLookup", "find_duplicates"]
 
 DIGEST_BLOCK = 1 << 22  # numbers held in float64 at once
 
 
+@storable
 @dataclass(frozen=True)
 class Duplicates:
     """Which rows are copies of which distinct point, in the order of first appearance."""

@@ -24,6 +24,7 @@ from halfmoon.graph._exact import BlasSearch, KDTreeSearch, PairwiseSearch, with
 from halfmoon.graph._options import SearchOptions
 from halfmoon.graph._points import FLOAT32_SPANS, fits_float32, unit_rows
 from halfmoon.runtime.caches import without_caches
+from halfmoon.runtime.storable import storable
 
 __all__ = ["METRICS", "NeighborIndex", "NeighborLists"]
 
@@ -59,6 +60,7 @@ class NeighborLists:
     recall_sample: int = 0
 
 
+@storable
 class NeighborIndex:
     """Nearest neighbours among the rows of X: built once, asked for the graph of X and for new points.
 

@@ -9,12 +9,14 @@ from typing import Any
 from halfmoon._validation import check_real
 from halfmoon.runtime.executor import thread_count
 from halfmoon.runtime.progress import report
+from halfmoon.runtime.storable import storable
 
 __all__ = ["SearchOptions", "SearchProgress"]
 
 SearchProgress = Callable[[int, int, str], Any]  # rows done, rows in all, what is being done
 
 
+@storable
 @dataclass(frozen=True)
 class SearchOptions:
     """What the caller of a search decides.

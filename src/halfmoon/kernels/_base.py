@@ -14,6 +14,7 @@ from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, euclidean_distan
 
 from halfmoon._validation import SMALLEST, check_choice, check_real
 from halfmoon.exceptions import NotPositiveSemidefiniteError
+from halfmoon.runtime.storable import storable
 
 __all__ = ["BaseKernel", "median_gamma"]
 
@@ -24,6 +25,7 @@ TAKES_GAMMA = ("chi2", "laplacian", "poly", "polynomial", "rbf", "sigmoid")
 DIAGONAL_BLOCK = 32  # rows a block while reading a diagonal off square blocks
 
 
+@storable
 @dataclass(frozen=True)
 class BaseKernel:
     """K(x, x') of eq. 4 and 6 as a function of two data matrices."""

@@ -26,7 +26,7 @@ from halfmoon._validation import (
 from halfmoon.geometry import DEFAULT_LANDMARKS, Geometry, GeometrySettings, Restriction, select_landmarks
 from halfmoon.kernels._base import BaseKernel
 from halfmoon.kernels._gaussian_process import DataDependentGPKernel
-from halfmoon.kernels._warped import WarpedKernel, warp
+from halfmoon.kernels._warped import LandmarkKernel, WarpedKernel, warp
 from halfmoon.regularizers import Regularizer
 from halfmoon.runtime.storable import storable
 
@@ -34,6 +34,16 @@ __all__ = ["DataDependentKernel", "fit_small"]
 
 METHODS = ("efficient", "full", "budget")
 EXTENSIONS = ("auto", "graph", "kernel")
+WARP_PARAMETERS = {  # what needs no new geometry
+    "base_kernel",
+    "base_kernel_params",
+    "eta",
+    "eta_unit",
+    "extension",
+    "gamma",
+    "power",
+    "scale",
+}
 
 
 @storable
@@ -244,17 +254,7 @@ class DataDependentKernel(BaseEstimator):
         X = check_scale(check_points(X))
         labeled = None if y is None else labeled_mask(y, X.shape[0])
         self.landmark_indices_, self.geometry_ = self._build(X, labeled)
-        self.warped_ = warp(
-            self.geometry_,
-            base_kernel=self.base_kernel,
-            gamma=self.gamma,
-            base_kernel_params=self.base_kernel_params,
-            eta=self.eta,
-            eta_unit=self.eta_unit,
-            power=self.power,
-            extension="graph" if self.extension == "auto" else self.extension,
-            scale=self.scale,
-        )
+        self.warped_ = self._warp()
         _ = self.warped_.factor  # computed here, not in the first call
         self.n_samples_fit_ = X.shape[0]
 
@@ -280,6 +280,60 @@ class DataDependentKernel(BaseEstimator):
     def _settings(self, **changes: Any) -> dict[str, Any]:
         names = [field.name for field in fields(GeometrySettings) if field.name != "powers"]
         return {name: getattr(self, name) for name in names} | {"powers": (self.power,)} | changes
+
+    def rewarp(
+        self, *, geometry: Geometry | None = None, landmark_kernel: LandmarkKernel | None = None, **params: Any
+    ) -> Self:
+        """Return this kernel with other parameters on a geometry that is there: no graph is built, nothing is solved.
+
+        Parameters
+        ----------
+        geometry : Geometry, default=None
+            A geometry of the same data; None: that of this kernel.
+        landmark_kernel : LandmarkKernel, default=None
+            The base kernel on its landmarks, where it is known.
+        **params
+            eta, eta_unit, base_kernel, gamma, base_kernel_params, extension, scale, or a power that the geometry has.
+
+        Returns
+        -------
+        DataDependentKernel
+            Fitted.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from halfmoon import DataDependentKernel
+        >>> X = np.random.default_rng(2).normal(size=(50, 2))
+        >>> kernel = DataDependentKernel(n_neighbors=10, n_landmarks=10, random_state=0).fit(X)
+        >>> other = kernel.rewarp(eta=10.0)
+        >>> bool(np.allclose(other(X), kernel.set_params(eta=10.0).fit(X)(X)))
+        True
+        """
+        check_is_fitted(self)
+        unknown = params.keys() - WARP_PARAMETERS
+        if unknown:
+            raise ValueError(f"The geometry stays: {sorted(unknown)} cannot change. Fit another kernel.")
+        twin = copy.copy(self)
+        twin.__dict__ = vars(self) | params
+        check_choice("extension", twin.extension, EXTENSIONS)
+        if geometry is not None:
+            twin.geometry_ = geometry
+        twin.warped_ = twin._warp(landmark_kernel)
+        return twin
+
+    def _warp(self, landmark_kernel: LandmarkKernel | None = None) -> WarpedKernel:
+        return warp(
+            self.geometry_,
+            base_kernel=self.base_kernel if landmark_kernel is None else landmark_kernel,
+            gamma=self.gamma,
+            base_kernel_params=self.base_kernel_params,
+            eta=self.eta,
+            eta_unit=self.eta_unit,
+            power=self.power,
+            extension="graph" if self.extension == "auto" else self.extension,
+            scale=self.scale,
+        )
 
     @property
     def landmarks_(self) -> Any:

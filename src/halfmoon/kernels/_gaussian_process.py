@@ -8,9 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.gaussian_process.kernels import Kernel as GPKernel
 
+from halfmoon.runtime.storable import storable
+
 __all__ = ["DataDependentGPKernel"]
 
 
+@storable
 class DataDependentGPKernel(GPKernel):
     """A fitted `DataDependentKernel` as a Gaussian-process kernel without hyper-parameters.
 

@@ -23,7 +23,7 @@ __all__ = ["GraphExtension"]
 Matrix = NDArray[np.float64]
 
 
-@storable(kept=("K_SS", "sizes_everywhere", "features"))
+@storable(kept=("K_SS", "features"))
 class GraphExtension:
     """t_x' K_SS t_x', through the features Phi = T B with K_SS = B B'; Phi has one row per distinct training point.
 
@@ -40,11 +40,11 @@ class GraphExtension:
         return self.geometry.restriction(self.power)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle without what can be computed again, but for what a fitted decision function divides by.
+        """Pickle without what can be computed again.
 
         Not `__getstate__`, which model files ask: they keep more, to give back the same bits on other machines.
         """
-        return copyreg.__newobj__, (type(self),), without_caches(self, kept=("sizes_everywhere",))  # type: ignore[attr-defined]
+        return copyreg.__newobj__, (type(self),), without_caches(self)  # type: ignore[attr-defined]
 
     @cached_property
     def K_SS(self) -> Matrix:

@@ -1,6 +1,7 @@
-"""Choosing parameters with few labels: a splitter that keeps unlabelled rows, a search that solves once."""
+"""Splits, scores and searches for partly labelled data."""
 
+from halfmoon.model_selection._scoring import labeled_scorer
 from halfmoon.model_selection._search import KernelSearchCV
 from halfmoon.model_selection._split import LabeledKFold
 
-__all__ = ["KernelSearchCV", "LabeledKFold"]
+__all__ = ["KernelSearchCV", "LabeledKFold", "labeled_scorer"]

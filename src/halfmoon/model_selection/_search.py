@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import copy
 import time
-import warnings
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -16,28 +13,27 @@ from sklearn import config_context
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import ParameterGrid
+from sklearn.pipeline import Pipeline
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits
 
 from halfmoon._validation import check_integer
-from halfmoon.geometry import Restriction, interpolation_rows_of_powers, restrict_powers
-from halfmoon.kernels import VARIABLE, DataDependentKernel
-from halfmoon.kernels._extensions import GraphExtension
+from halfmoon.model_selection._candidates import Candidate, Group, grouped
 from halfmoon.model_selection._split import LabeledKFold
-from halfmoon.regularizers import PowerRegularizer
-from halfmoon.runtime.progress import report
-from halfmoon.semi_supervised._pieces import LabeledKernels
-from halfmoon.semi_supervised._scores import r_squared
-from halfmoon.semi_supervised._training_set import TrainingSet
+from halfmoon.model_selection._trials import Trials
+from halfmoon.runtime.executor import ThreadExecutor
+from halfmoon.runtime.progress import report, showing
+from halfmoon.runtime.storable import storable
+from halfmoon.runtime.transaction import transaction
+from halfmoon.semi_supervised import LapEstimator, LearningProblem, learn, r_squared
 
 __all__ = ["KernelSearchCV"]
 
 Matrix = NDArray[np.float64]
-FEW = 5  # labels a class below which every labelled row is left out in turn
-KERNEL = "kernel__"
+FEW = 5  # labels per class below which every labelled row is left out in turn
 
 
+@storable
 class KernelSearchCV(MetaEstimatorMixin, BaseEstimator):
     """Exhaustive search over parameters of a semi-supervised estimator and of its kernel.
 
@@ -48,19 +44,21 @@ class KernelSearchCV(MetaEstimatorMixin, BaseEstimator):
 
     Parameters
     ----------
-    estimator : LapSVC, LapRLSClassifier or LapRLSRegressor
-        What to tune.
+    estimator : LapSVC, LapRLSClassifier or LapRLSRegressor, or a Pipeline that ends in one
+        What to tune. The other steps of a pipeline are fitted once, to all rows.
     param_grid : dict or list of dict
         Values to try, such as ``{"kernel__eta": [0.1, 1, 10], "kernel__power": [1, 2], "C": [1, 10]}``.
-    cv : int or None, default=None
+    cv : int, splitter or None, default=None
         Folds of the labelled rows; None: 5, or leave-one-out (closed form for ridge models) where a class has
-        fewer than 5 labels.
+        fewer than 5 labels. A splitter is given the labelled examples.
     scoring : str or callable, default=None
         As in GridSearchCV; None: accuracy, or R^2 for regressors.
     refit : bool, default=True
         Fit the best candidate to all labels.
     random_state : int, default=0
         Seed of the folds.
+    verbose : bool, default=False
+        Print what takes time while it is done.
 
     Attributes
     ----------
@@ -99,10 +97,11 @@ class KernelSearchCV(MetaEstimatorMixin, BaseEstimator):
         estimator: Any,
         param_grid: Any,
         *,
-        cv: int | None = None,
+        cv: Any = None,
         scoring: Any = None,
         refit: bool = True,
         random_state: int = 0,
+        verbose: bool = False,
     ) -> None:
         self.estimator = estimator
         self.param_grid = param_grid
@@ -110,6 +109,7 @@ class KernelSearchCV(MetaEstimatorMixin, BaseEstimator):
         self.scoring = scoring
         self.refit = refit
         self.random_state = random_state
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Try every candidate, and fit the best one to all labels.
@@ -119,7 +119,7 @@ class KernelSearchCV(MetaEstimatorMixin, BaseEstimator):
         X : array-like, DataFrame or scipy sparse of shape (n, d)
             All the data.
         y : array-like of shape (n,)
-            Labels, as the estimator takes them.
+            Labels, as the estimator reads them.
         sample_weight : array-like of shape (n,), default=None
             Weights of the labelled rows.
 
@@ -127,48 +127,55 @@ class KernelSearchCV(MetaEstimatorMixin, BaseEstimator):
         -------
         self
         """
-        base = clone(self.estimator)
-        if base.kernel is None:
-            base.set_params(kernel=DataDependentKernel())
-        # Thousands of small problems: threads of BLAS and checks of input would take longer than the work.
-        with threadpool_limits(1, user_api="blas"), config_context(assume_finite=True, skip_parameter_validation=True):
-            return self._search(base, X, y, sample_weight)
-
-    def _search(self, base: Any, X: Any, y: Any, sample_weight: Any) -> Self:
-        candidates = list(ParameterGrid(self.param_grid))
-        scores: dict[int, NDArray[np.float64]] = {}
-        best: tuple[float, int] = (-np.inf, 0)  # score, and minus the number: the first of equals wins
-        for shared, numbers in _grouped(candidates, base):
-            group = _Group(clone(base).set_params(**shared), [candidates[i] for i in numbers], X, y, sample_weight)
-            trials = _Trials(group.examples, self._splits(group.examples), self.scorer_)
-            for place, model, pieces in group.models():
-                number = numbers[place]
-                scores[number] = trials.scores(model, pieces)
-                report("tuning", len(scores), len(candidates))
-                if (float(scores[number].mean()), -number) > best:
-                    best, winner = (float(scores[number].mean()), -number), (model, pieces, group.examples)
-        if best[0] == -np.inf:
-            raise ValueError(
-                f"None of the {len(candidates)} candidates has a finite score: {len(group.examples.rows)} labelled "
-                "rows are too few to compare them by. Label more rows, or fit the estimator without a search."
-            )
-        self._record(candidates, np.array([scores[i] for i in range(len(candidates))]))
-        self.best_score_, self.best_index_ = best[0], -best[1]
-        self.best_params_ = candidates[self.best_index_]
-        if self.refit:
-            start = time.perf_counter()
-            model, pieces, examples = winner
-            model._learn(examples, pieces)
-            self.best_estimator_, self.refit_time_ = model, time.perf_counter() - start
+        with showing(self.verbose), transaction(self) as staged:
+            head, last, prefix = _unfolded(staged.estimator)
+            if head is not None:
+                X = head.fit_transform(X)
+            candidates = [_within(prefix, params) for params in ParameterGrid(staged.param_grid)]
+            best = staged._search(last, candidates, X, y, sample_weight)
+            if staged.refit:
+                start = time.perf_counter()
+                model = _refitted(best)
+                staged.best_estimator_ = model if head is None else Pipeline([*head.steps, (prefix[:-2], model)])
+                staged.refit_time_ = time.perf_counter() - start
         return self
 
-    def _splits(self, examples: TrainingSet) -> list[NDArray[np.intp]] | None:
+    def _search(self, base: LapEstimator, candidates: list[dict[str, Any]], X: Any, y: Any, weight: Any) -> Candidate:
+        """Score all candidates; return the best."""
+        scores: dict[int, NDArray[np.float64]] = {}
+        best: tuple[float, int] = (-np.inf, 0)  # score, and minus the number: the first of equals wins
+        winner: Candidate | None = None
+        for shared, members in grouped(base, candidates):
+            group = Group(copy.copy(clone(base).set_params(**shared)), members, X, y, weight)
+            trials = Trials(self._splits(group.problem), self.scorer_)
+            # Thousands of small problems: threads of BLAS and checks of input would take longer than the work.
+            with ThreadExecutor(1), config_context(assume_finite=True, skip_parameter_validation=True):
+                for candidate in group:
+                    found = scores[candidate.number] = trials.scores(candidate)
+                    report("tuning", len(scores), len(candidates))
+                    if (float(found.mean()), -candidate.number) > best:
+                        best, winner = (float(found.mean()), -candidate.number), candidate
+        if winner is None:
+            raise ValueError(
+                f"None of the {len(candidates)} candidates has a finite score: {group.problem.training.n_examples} "
+                "labelled rows are too few to compare them by. Label more rows, or fit the estimator without a search."
+            )
+        named = list(ParameterGrid(self.param_grid))
+        self._record(named, np.array([scores[i] for i in range(len(candidates))]))
+        self.best_score_, self.best_index_ = best[0], winner.number
+        self.best_params_ = named[winner.number]
+        return winner
+
+    def _splits(self, problem: LearningProblem) -> list[NDArray[np.intp]] | None:
         """Return the examples held out in each split; None for leave-one-out."""
-        targets = examples.targets
+        targets = problem.training.targets
         # Numbers are not stratified: as labels, whole ones would be classes and -1 unlabelled.
-        labels = np.zeros(len(targets)) if targets.dtype.kind == "f" else targets
+        labels = np.zeros(len(targets)) if problem.classes is None else targets
+        if hasattr(self.cv, "split"):
+            places = np.arange(len(targets)).reshape(-1, 1)
+            return [np.asarray(test) for _, test in self.cv.split(places, labels)]
         if self.cv is None:
-            counts = np.bincount(targets) if targets.dtype.kind in "iu" else np.array([len(targets)])
+            counts = np.array([len(targets)]) if problem.classes is None else np.bincount(targets)
             if counts.min() < FEW:
                 return None
         folds = LabeledKFold(check_integer("cv", self.cv or 5, low=2), random_state=self.random_state)
@@ -191,12 +198,12 @@ class KernelSearchCV(MetaEstimatorMixin, BaseEstimator):
         """Return the predictions of the best estimator."""
         return self._best().predict(X)
 
-    @available_if(lambda self: hasattr(self.estimator, "decision_function"))
+    @available_if(lambda self: hasattr(_unfolded(self.estimator)[1], "decision_function"))
     def decision_function(self, X: Any) -> NDArray[Any]:
         """Return the decision values of the best estimator."""
         return self._best().decision_function(X)
 
-    @available_if(lambda self: hasattr(self.estimator, "predict_proba"))
+    @available_if(lambda self: hasattr(_unfolded(self.estimator)[1], "predict_proba"))
     def predict_proba(self, X: Any) -> NDArray[Any]:
         """Return the class probabilities of the best estimator."""
         return self._best().predict_proba(X)
@@ -206,7 +213,7 @@ class KernelSearchCV(MetaEstimatorMixin, BaseEstimator):
         """What the candidates are scored by; a function, so it is not kept in the state, which goes into files."""
         if self.scoring is not None:
             return get_scorer(self.scoring)
-        return _accuracy if is_classifier(self.estimator) else _r2
+        return _accuracy if is_classifier(_unfolded(self.estimator)[1]) else _r2
 
     def score(self, X: Any, y: Any) -> float:
         """Return the score of the best estimator on new points."""
@@ -219,140 +226,51 @@ class KernelSearchCV(MetaEstimatorMixin, BaseEstimator):
         return self.best_estimator_
 
     @property
+    def n_features_in_(self) -> int:
+        """Number of features seen in `fit`."""
+        return int(self._best().n_features_in_)
+
+    @property
     def classes_(self) -> NDArray[Any]:
         """The classes."""
         return self._best().classes_
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        inner = self.estimator.__sklearn_tags__()
+        inner = _unfolded(self.estimator)[1].__sklearn_tags__()
         tags.estimator_type, tags.classifier_tags = inner.estimator_type, inner.classifier_tags
         tags.regressor_tags, tags.target_tags = inner.regressor_tags, inner.target_tags
         tags.input_tags.sparse = inner.input_tags.sparse
         return tags
 
 
-def _grouped(candidates: list[dict[str, Any]], estimator: Any) -> Iterator[tuple[dict[str, Any], list[int]]]:
-    """Yield the parameters that need a graph and solves of their own, with the numbers of the candidates they serve."""
-    groups: dict[str, tuple[dict[str, Any], list[int]]] = {}
-    known = estimator.get_params()
-    for number, params in enumerate(candidates):
-        unknown = params.keys() - known.keys()
-        if unknown:
-            raise ValueError(f"The grid names {sorted(unknown)}, which {estimator!r} does not have.")
-        own = {n: v for n, v in params.items() if n.startswith(KERNEL) and n.removeprefix(KERNEL) not in VARIABLE}
-        groups.setdefault(repr(sorted(own.items())), (own, []))[1].append(number)
-    yield from groups.values()
+def _unfolded(estimator: Any) -> tuple[Pipeline | None, Any, str]:
+    """Return the steps before the last, the estimator to tune, and the prefix of its parameters."""
+    head, last, prefix = None, estimator, ""
+    if isinstance(estimator, Pipeline):
+        head = clone(estimator)[:-1] if len(estimator.steps) > 1 else None
+        name, last = estimator.steps[-1]
+        prefix = f"{name}__"
+    if not isinstance(last, LapEstimator):
+        raise TypeError(f"KernelSearchCV tunes the estimators of halfmoon, alone or last in a pipeline. Got {last!r}.")
+    return head, clone(last).set_params(kernel=last.resolved_kernel()), prefix
 
 
-class _Group:
-    """Candidates that share graph, landmarks and solves."""
-
-    def __init__(self, estimator: Any, candidates: list[dict[str, Any]], X: Any, y: Any, sample_weight: Any) -> None:
-        powers = {candidate.get(f"{KERNEL}power", estimator.kernel.power) for candidate in candidates}
-        self.candidates = candidates
-        self.estimator = estimator.set_params(kernel__power=min(powers))  # all powers follow from one chain
-        self.examples: TrainingSet = estimator._prepare(X, y, sample_weight)
-        self.restrictions = self._restrictions(sorted(powers))
-        self._placed: dict[int, Matrix] = {}
-        self._last: LabeledKernels | None = None
-        self._variant = self.estimator.kernel_
-        self._given = {name: getattr(self._variant, name) for name in VARIABLE}
-
-    def _restrictions(self, powers: list[int]) -> dict[int, Restriction]:
-        kernel = self.estimator.kernel_
-        if len(powers) == 1:
-            return {powers[0]: kernel.restriction_}
-        if not isinstance(kernel.regularizer_, PowerRegularizer):
-            raise ValueError(f"A grid over kernel__power needs regularizer='power'. Got {kernel.regularizer!r}.")
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the kernel has said it all
-            return restrict_powers(
-                kernel.regularizer_,
-                kernel.restriction_.landmarks,
-                powers,
-                eps=kernel.eps,
-                solver=kernel.solver,
-                n_jobs=kernel.n_jobs,
-            )
-
-    def models(self) -> Iterator[tuple[int, Any, LabeledKernels]]:
-        """Yield each candidate's number, its estimator, and the kernels on the labelled rows, kernel by kernel."""
-        by_kernel: dict[str, list[int]] = {}
-        for place, params in enumerate(self.candidates):
-            by_kernel.setdefault(repr(sorted(_of_kernel(params).items(), key=_base_first)), []).append(place)
-        for _, places in sorted(by_kernel.items()):
-            pieces = self._pieces(_of_kernel(self.candidates[places[0]]))
-            for place in places:
-                model = copy.copy(self.estimator)
-                rest = {name: value for name, value in self.candidates[place].items() if not name.startswith(KERNEL)}
-                vars(model).update(rest, kernel=pieces.kernel, kernel_=pieces.kernel)
-                yield place, model, pieces
-
-    def _all_placed(self, extension: GraphExtension) -> dict[int, Matrix]:
-        """Return t_x of the labelled rows for every power; the budget kernel places them by their neighbours."""
-        if self.estimator.kernel_.method == "budget":
-            return {}
-        Q = self.estimator.kernel_.regularizer_
-        return interpolation_rows_of_powers(Q, self.restrictions, self.examples.rows, extension.options)
-
-    def _pieces(self, params: Mapping[str, Any]) -> LabeledKernels:
-        power = params.get("power", self.estimator.kernel_.power)
-        # Variants of the last variant: the base kernel on the landmarks is computed again only where it changes.
-        self._variant = variant = self._variant.variant(
-            restriction=self.restrictions[power], **(self._given | dict(params))
+def _within(prefix: str, params: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters of a candidate without the prefix of the pipeline's last step."""
+    outside = sorted(name for name in params if not name.startswith(prefix))
+    if outside:
+        raise ValueError(
+            f"The grid names {outside}. Only parameters of the last step can be searched, as {prefix}*: the other "
+            "steps are fitted once."
         )
-        extension = variant.extension_
-        if isinstance(extension, GraphExtension) and not self._placed and len(self.restrictions) > 1:
-            self._placed = self._all_placed(extension)
-        pieces = LabeledKernels(variant, self.examples.X, self.examples.rows, self._placed.get(power))
-        self._last = pieces.sharing_base(self._last)
-        if variant.extension != "kernel" and power not in self._placed:
-            self._placed[power] = pieces.placed[1]
-        return pieces
+    return {name.removeprefix(prefix): value for name, value in params.items()}
 
 
-@dataclass(frozen=True)
-class _Fold:
-    """What one split asks of every candidate."""
-
-    train: NDArray[np.intp]
-    test: NDArray[np.intp]
-    seen: TrainingSet
-    truth: NDArray[Any]
-
-
-class _Trials:
-    """Scores of candidates on the same splits."""
-
-    def __init__(self, examples: TrainingSet, splits: list[NDArray[np.intp]] | None, scorer: Any) -> None:
-        self.examples, self.splits, self.scorer = examples, splits, scorer
-        self._weighted: TrainingSet | None = None  # the examples, weighted by class, that the folds were cut for
-
-    def scores(self, model: Any, pieces: LabeledKernels) -> NDArray[np.float64]:
-        """Return the score of every split; of leave-one-out, of all examples together."""
-        weighted = model._weighted(self.examples) if is_classifier(model) else self.examples
-        model.choice_ = model._choose(weighted, pieces)
-        K = pieces.mixed(model.choice_.weights)
-        if self.splits is None:
-            held_out = model._leave_one_out(K, weighted)
-            truth = _truth(model, self.examples)
-            return np.array([self.scorer(_Outcome(model, held_out), np.arange(len(held_out)), truth)])
-        scores = []
-        for fold in self._folds(model, weighted):
-            dual, intercept = model._solve(K[np.ix_(fold.train, fold.train)], fold.seen)
-            values = K[np.ix_(fold.test, fold.train)] @ dual + intercept
-            scores.append(self.scorer(_Outcome(model, values), np.arange(len(fold.test)), fold.truth))
-        return np.array(scores)
-
-    def _folds(self, model: Any, weighted: TrainingSet) -> list[_Fold]:
-        if weighted is not self._weighted:
-            assert self.splits is not None
-            self._weighted, self._cut = weighted, []
-            for test in self.splits:
-                train = np.setdiff1d(np.arange(len(weighted.rows)), test)
-                self._cut.append(_Fold(train, test, weighted.subset(train), _truth(model, self.examples.subset(test))))
-        return self._cut
+def _refitted(best: Candidate) -> LapEstimator:
+    """Return the best candidate, fitted to all labels on what the search has computed."""
+    model = best.estimator.set_params(kernel=best.kernel)
+    return model.adopt(learn(best.problem, best.kernel, model.loss, model.given_alpha, best.placed))
 
 
 def _accuracy(model: Any, X: Any, y: NDArray[Any]) -> float:
@@ -361,40 +279,3 @@ def _accuracy(model: Any, X: Any, y: NDArray[Any]) -> float:
 
 def _r2(model: Any, X: Any, y: NDArray[np.float64]) -> float:
     return r_squared(y, model.predict(X))
-
-
-def _truth(model: Any, examples: TrainingSet) -> NDArray[Any]:
-    return model.classes_[examples.targets] if is_classifier(model) else examples.targets
-
-
-def _base_first(parameter: tuple[str, Any]) -> tuple[bool, str]:
-    return not parameter[0].startswith(("base_kernel", "gamma")), parameter[0]
-
-
-def _of_kernel(params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters of the kernel that need no solves of their own."""
-    own = {name.removeprefix(KERNEL): value for name, value in params.items() if name.startswith(KERNEL)}
-    return {name: value for name, value in own.items() if name in VARIABLE}
-
-
-class _Outcome(BaseEstimator):
-    """Decision values that are known already, for scorers that ask an estimator."""
-
-    def __init__(self, model: Any, values: Matrix) -> None:
-        self.model, self.values = model, values
-        if is_classifier(model):
-            self.classes_ = model.classes_
-
-    def predict(self, rows: NDArray[np.intp]) -> NDArray[Any]:
-        if is_classifier(self.model):
-            return self.model.classes_[self.model._winners(self.values[rows])]
-        return self.values[rows, 0]
-
-    def decision_function(self, rows: NDArray[np.intp]) -> NDArray[Any]:
-        return self.model._shaped(self.values[rows])
-
-    def __sklearn_tags__(self) -> Any:
-        return self.model.__sklearn_tags__()
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return True

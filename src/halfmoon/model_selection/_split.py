@@ -12,12 +12,14 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import type_of_target
 
 from halfmoon._validation import check_integer, labeled_mask
+from halfmoon.runtime.storable import storable
 
 __all__ = ["LabeledKFold"]
 
 Indices = NDArray[np.intp]
 
 
+@storable
 class LabeledKFold(BaseCrossValidator):
     """K-fold cross-validation over labelled rows only, stratified by class.
 

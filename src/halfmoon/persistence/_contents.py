@@ -24,74 +24,28 @@ from sklearn.utils import Bunch
 
 from halfmoon.cluster import KernelKMeans
 from halfmoon.exceptions import ModelFileError
-from halfmoon.features import LandmarkFeatures
-from halfmoon.geometry import Restriction
+from halfmoon.geometry import Geometry
 from halfmoon.graph import check_graph
-from halfmoon.kernels import DataDependentKernel
-from halfmoon.kernels._base import BaseKernel
-from halfmoon.kernels._extensions import GraphExtension, KernelExtension
-from halfmoon.kernels._gaussian_process import DataDependentGPKernel
-from halfmoon.model_selection import KernelSearchCV, LabeledKFold
+from halfmoon.kernels import GraphExtension
+from halfmoon.model_selection import KernelSearchCV
 from halfmoon.persistence._sizes import check_unfolded_size
-from halfmoon.regularizers import (
-    AmplifiedResistance,
-    HeatRegularizer,
-    MatrixRegularizer,
-    PowerRegularizer,
-    SpectralRegularizer,
-)
 from halfmoon.runtime.caches import without_caches
-from halfmoon.semi_supervised import LapRLSClassifier, LapRLSRegressor, LapSVC
-from halfmoon.semi_supervised._base import LapEstimator
-from halfmoon.semi_supervised._calibration import Calibration
-from halfmoon.semi_supervised._mixture_selection import Choice
-from halfmoon.semi_supervised._pieces import Decision, LabeledKernels
-from halfmoon.semi_supervised._training_set import TrainingSet
-from halfmoon.solvers import SolveOptions
+from halfmoon.runtime.storable import STORABLE
+from halfmoon.semi_supervised import LapEstimator
 from halfmoon.tables import TableModel
 
 __all__ = ["TRUSTED", "audit", "for_file", "from_file"]
 
-# The names of these types are in the files: to move or rename one is to write a new format.
-OWN = (
-    AmplifiedResistance,
-    BaseKernel,
-    Calibration,
-    Choice,
-    DataDependentGPKernel,
-    DataDependentKernel,
-    Decision,
-    TrainingSet,
-    GraphExtension,
-    HeatRegularizer,
-    KernelExtension,
-    KernelKMeans,
-    KernelSearchCV,
-    LabeledKFold,
-    LabeledKernels,
-    LandmarkFeatures,
-    LapRLSClassifier,
-    LapRLSRegressor,
-    LapSVC,
-    MatrixRegularizer,
-    PowerRegularizer,
-    Restriction,
-    SolveOptions,
-    SpectralRegularizer,  # its function is refused, at the place where it is
-    TableModel,
-)
+# Classes say themselves that they may be in a file; importing the top of each branch has read all of them.
+TOPS = (KernelKMeans, KernelSearchCV, TableModel)
+OWN = tuple(STORABLE)
 GP_KERNELS = tuple(
     kernel for kernel in vars(gp_kernels).values() if isinstance(kernel, type) and issubclass(kernel, gp_kernels.Kernel)
 )
 SPARSE = (sparse.csr_array, sparse.csc_array, sparse.csr_matrix, sparse.csc_matrix)
 
-# Caches that predictions rest on. Computed again elsewhere they would differ in the last bits.
-KEPT: dict[type, tuple[str, ...]] = {
-    GraphExtension: ("K_SS", "sizes_everywhere", "features"),
-    LabeledKernels: ("placed",),
-}
-# `known` only helps to compute `placed`. `memory` is a folder of pickles: a file must not tell where to read these.
-FORGOTTEN = ("known", "memory")
+# `known_base` is a shortcut. `memory` is a folder of pickles: a file must not tell where to read these.
+FORGOTTEN = ("known_base", "memory", "progress")
 NUMBER = "number_in_file"
 
 # The loaders of skops that make data, and those of what a user would call a function.
@@ -179,7 +133,7 @@ class _Copier:
     def _copy_object(self, value: Any, bare: bool) -> Any:
         twin = object.__new__(type(value))
         self.known[id(value)] = (value, twin)
-        for name, part in without_caches(value, KEPT.get(type(value), ())).items():
+        for name, part in without_caches(value, STORABLE.get(type(value), ())).items():
             vars(twin)[name] = None if name in FORGOTTEN else self.copy(part, bare)
         if isinstance(value, GraphExtension) and not bare:
             vars(twin).pop("features", None)  # of size n x n_hat, and not what a decision function looks at
@@ -212,8 +166,6 @@ class _Packer(_Copier):
     """Numbers our own objects and writes each one once."""
 
     def _copy_object(self, value: Any, bare: bool) -> Any:
-        if isinstance(value, LapEstimator) and hasattr(value, "decision_") and value.decision_.graph is not None:
-            _ = value.decision_.graph.sizes_everywhere  # computed, so that it goes into the file
         if isinstance(value, GraphExtension):
             _ = value.features if bare else value.K_SS
         number = len(self.known)
@@ -239,6 +191,10 @@ class _Unpacker(_Copier):
         number = vars(value).pop(NUMBER, None)
         twin = super()._copy_object(value, bare)
         self.numbered[number] = twin
+        if isinstance(twin, Geometry):
+            twin.index.prepare_queries(
+                min(twin.settings.n_neighbors, twin.index.n_points)
+            )  # not in the first prediction
         return twin
 
 

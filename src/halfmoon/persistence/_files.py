@@ -1,7 +1,7 @@
 """Model files: what was fitted here predicts the same elsewhere, and loading a file runs none of its code.
 
 A file is one line of JSON (format, versions, size and checksum of the rest) and a skops archive. What may be in the
-archive is told in `_file_contents`.
+archive is said by the classes themselves (`halfmoon.runtime.storable`).
 """
 
 from __future__ import annotations

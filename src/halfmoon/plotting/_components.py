@@ -12,7 +12,7 @@ from halfmoon._validation import check_integer, labeled_mask
 from halfmoon.kernels import DataDependentKernel
 from halfmoon.plotting._reading import fitted_kernel, unwrap
 from halfmoon.plotting._style import COLORS, GREY, Display
-from halfmoon.semi_supervised._base import LapEstimator
+from halfmoon.semi_supervised import LapEstimator
 
 __all__ = ["ComponentSizesDisplay"]
 
@@ -148,7 +148,7 @@ def _labeled_vertices(estimator: Any, kernel: DataDependentKernel, y: Any) -> ND
     """Return the vertices of the graph that are labelled; None if nothing is known of labels."""
     known = np.zeros(kernel.n_samples_fit_, dtype=bool)
     if isinstance(estimator, LapEstimator):  # copies of a row are one vertex
-        examples = estimator._examples
+        examples = estimator.learned_.problem.training
         known[examples.rows if y is None else examples.point[labeled_mask(y, len(examples.point))]] = True
     elif y is not None:
         known = labeled_mask(y, kernel.n_samples_fit_)

@@ -14,8 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from halfmoon._validation import check_integer, take_rows
 from halfmoon.kernels import DataDependentKernel
-from halfmoon.semi_supervised import LapRLSRegressor
-from halfmoon.semi_supervised._base import LapEstimator
+from halfmoon.semi_supervised import LapEstimator, LapRLSRegressor
 
 __all__ = [
     "Prediction",
@@ -89,9 +88,8 @@ def own_examples(estimator: Any) -> tuple[Any, NDArray[Any]] | None:
     """Return the labelled points that halfmoon's estimators remember, and their labels or targets."""
     if not isinstance(estimator, LapEstimator):
         return None
-    examples = estimator._examples
-    classes = getattr(estimator, "classes_", None)
-    return examples.X[examples.rows], examples.targets if classes is None else classes[examples.targets]
+    problem = estimator.learned_.problem
+    return problem.training.X_L, problem.truth
 
 
 def at_most(max_rows: int, random_state: Any, X: Any, *columns: Any) -> list[Any]:

@@ -15,10 +15,17 @@ from scipy import sparse
 from halfmoon.exceptions import FloatRangeError
 from halfmoon.graph import Components, check_graph, connected_components
 from halfmoon.runtime.caches import without_caches
-from halfmoon.solvers import SolveOptions, Solver, System, prepare, project_out
-from halfmoon.solvers import LandmarkBlock, solve_complement
-from halfmoon.solvers import BoundKind
-from halfmoon.solvers import few_columns
+from halfmoon.solvers import (
+    BoundKind,
+    LandmarkBlock,
+    SolveOptions,
+    Solver,
+    System,
+    few_columns,
+    prepare,
+    project_out,
+    solve_complement,
+)
 
 __all__ = ["GraphRegularizer", "Greens", "InversePower", "Regularizer", "indicators"]
 

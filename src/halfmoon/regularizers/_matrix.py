@@ -13,14 +13,22 @@ from scipy import linalg, sparse
 from halfmoon.exceptions import NotDiagonallyDominantError, NotPositiveSemidefiniteError
 from halfmoon.graph import Components, connected_components
 from halfmoon.regularizers._base import Greens, InversePower, Matrix, Regularizer
-from halfmoon.solvers import SolveOptions, System, check_sdd, null_modes
-from halfmoon.solvers import factorize, negative_pivots
-from halfmoon.solvers import exact_excess
-from halfmoon.solvers import ROUNDOFF
+from halfmoon.runtime.storable import storable
+from halfmoon.solvers import (
+    ROUNDOFF,
+    SolveOptions,
+    System,
+    check_sdd,
+    exact_excess,
+    factorize,
+    negative_pivots,
+    null_modes,
+)
 
 __all__ = ["MatrixRegularizer"]
 
 
+@storable
 class MatrixRegularizer(Regularizer):
     """A given symmetric positive semi-definite matrix Q (section 1: any such Q is allowed).
 

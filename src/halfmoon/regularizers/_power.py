@@ -14,8 +14,8 @@ from halfmoon._validation import check_integer, check_real
 from halfmoon.exceptions import FloatRangeError
 from halfmoon.graph import degrees, laplacian, scaling_degrees
 from halfmoon.regularizers._base import GraphRegularizer, Greens, InversePower, Matrix
-from halfmoon.solvers import SolveOptions, System
-from halfmoon.solvers import ROUNDOFF
+from halfmoon.runtime.storable import storable
+from halfmoon.solvers import ROUNDOFF, SolveOptions, System
 
 __all__ = ["PowerRegularizer", "laplacian_system"]
 
@@ -23,6 +23,7 @@ MODERATE = 2.0**32  # beyond this, or below its inverse, sizes are rescaled
 SMALLEST_WEIGHT = 1e-290
 
 
+@storable
 class PowerRegularizer(GraphRegularizer):
     """Powers of the graph Laplacian with a ridge: Q = (L + ridge I)^power (Theorem 4.4).
 

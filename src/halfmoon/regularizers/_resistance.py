@@ -12,12 +12,13 @@ from scipy import sparse
 from halfmoon.graph import degrees
 from halfmoon.regularizers._base import GraphRegularizer, Greens, InversePower, Matrix
 from halfmoon.regularizers._power import laplacian_system
-from halfmoon.solvers import SolveOptions, project_out
-from halfmoon.solvers import ROUNDOFF
+from halfmoon.runtime.storable import storable
+from halfmoon.solvers import ROUNDOFF, SolveOptions, project_out
 
 __all__ = ["AmplifiedResistance"]
 
 
+@storable
 class AmplifiedResistance(GraphRegularizer):
     """The regulariser whose Green's function gives the amplified resistance distance.
 

@@ -22,8 +22,8 @@ from halfmoon.exceptions import NotPositiveSemidefiniteError
 from halfmoon.graph import laplacian
 from halfmoon.regularizers._base import GraphRegularizer, Greens, Matrix, indicators
 from halfmoon.regularizers._power import laplacian_system
-from halfmoon.solvers import SolveOptions, System, prepare, project_out, smallest_eigenvalue_bound
-from halfmoon.solvers import ROUNDOFF
+from halfmoon.runtime.storable import storable
+from halfmoon.solvers import ROUNDOFF, SolveOptions, System, prepare, project_out, smallest_eigenvalue_bound
 
 __all__ = ["HeatRegularizer", "SpectralRegularizer"]
 
@@ -32,6 +32,7 @@ MAX_DEGREE = 4096
 TIGHTENINGS = 4  # the largest entry of the block is not known beforehand: expand, look, expand again
 
 
+@storable
 class SpectralRegularizer(GraphRegularizer):
     """Q = r(L) or r(L_norm) for a function r of the eigenvalue.
 
@@ -176,6 +177,7 @@ class SpectralRegularizer(GraphRegularizer):
         return f"{type(self).__name__}({'L_norm' if self.normalized else 'L'}, n={self.n})"
 
 
+@storable
 class HeatRegularizer(SpectralRegularizer):
     """Q = exp(t L): Q^+ is the heat (diffusion) kernel exp(-t L) of the graph (section 2).
 

@@ -4,7 +4,7 @@ from halfmoon.semi_supervised._base import LapEstimator
 from halfmoon.semi_supervised._decision import DecisionFunction
 from halfmoon.semi_supervised._laprls import LapRLSClassifier, LapRLSRegressor
 from halfmoon.semi_supervised._lapsvc import LapSVC
-from halfmoon.semi_supervised._learned import LearnedModel, choose
+from halfmoon.semi_supervised._learned import LearnedModel, choose, learn
 from halfmoon.semi_supervised._mixture import BaseOnRows, KernelMixture
 from halfmoon.semi_supervised._mixture_selection import Choice
 from halfmoon.semi_supervised._placed_rows import PlacedRows
@@ -27,5 +27,6 @@ __all__ = [
     "TrainingSet",
     "choose",
     "labeled_rows",
+    "learn",
     "r_squared",
 ]

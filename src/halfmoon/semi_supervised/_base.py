@@ -148,6 +148,11 @@ class LapEstimator(BaseEstimator):
         return self._fitted.decision
 
     @property
+    def learned_(self) -> LearnedModel:
+        """Everything that `fit` has made: problem, kernel, mixture, choice, solution, decision function."""
+        return self._fitted
+
+    @property
     def _fitted(self) -> LearnedModel:
         if "_learned" not in vars(self):
             raise AttributeError(f"This {type(self).__name__} instance is not fitted yet. Call 'fit' first.")
@@ -215,7 +220,8 @@ def _sharing_rows(problem: LearningProblem, kernel: DataDependentKernel) -> Lear
     """Return the problem with the rows that the kernel keeps: sparse ones are copied there, and one copy is enough."""
     if kernel.method == "budget":
         return problem
-    return replace(problem, training=replace(problem.training, X=kernel.points_))
+    training, unweighted = (replace(part, X=kernel.points_) for part in (problem.training, problem.unweighted))
+    return replace(problem, training=training, unweighted=unweighted)
 
 
 def _warn_if_beyond_landmarks(learned: LearnedModel) -> None:

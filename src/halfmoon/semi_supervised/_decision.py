@@ -34,6 +34,7 @@ class DecisionFunction:
     coef: Matrix
     graph: GraphExtension | None
     values: Matrix | None  # on the distinct training points
+    sizes: Matrix | None  # s there: what values are divided by
     intercept: NDArray[np.float64]
     n_jobs: int | None = None
 
@@ -42,11 +43,9 @@ class DecisionFunction:
         out = np.tile(self.intercept, (A.shape[0], 1))
         if self.centers is not None:
             out += self._expansion(A)
-        if self.graph is not None:
-            assert self.values is not None
-            out += _ratio(
-                self.graph.geometry.average(A, np.hstack([self.values, self.graph.sizes_everywhere])), self.graph
-            )
+        if self.graph is not None and self.values is not None and self.sizes is not None:
+            on_points = np.hstack([self.values, self.sizes])
+            out += _ratio(self.graph.geometry.average(A, on_points), self.graph)
         return out
 
     def _expansion(self, A: Any) -> Matrix:
@@ -58,12 +57,10 @@ class DecisionFunction:
 
     def on_training_points(self, X: Any) -> Matrix:
         """Return f at the training points X, without a neighbour query where the graph knows them all."""
-        if self.graph is None or self.values is None or self.graph.geometry.n != X.shape[0]:
+        if self.graph is None or self.values is None or self.sizes is None or self.graph.geometry.n != X.shape[0]:
             return self(X)
-        of_graph = _ratio(np.hstack([self.values, self.graph.sizes_everywhere]), self.graph)[
-            self.graph.geometry.duplicates.group
-        ]
-        return replace(self, graph=None, values=None)(X) + of_graph
+        of_graph = _ratio(np.hstack([self.values, self.sizes]), self.graph)
+        return replace(self, graph=None, values=None, sizes=None)(X) + of_graph[self.graph.geometry.duplicates.group]
 
 
 def _expand(prepared: tuple[BaseKernel, Any, Matrix], rows: Any) -> Matrix:

@@ -124,7 +124,7 @@ class KernelMixture:
         K, sizes = self._graph_unscaled
         return K / sizes[:, None] / sizes  # not by the products, which underflow where the graph kernel vanishes
 
-    def _unit(self, name: str) -> float:
+    def unit(self, name: str) -> float:
         """Return the factor that brings the mean diagonal on the labelled rows to 1."""
         mean = float(np.trace(self.base_on_rows.among if name == "base" else self.extended)) / self.n_rows
         return 1.0 / mean if mean > 0.0 else 1.0
@@ -133,7 +133,7 @@ class KernelMixture:
         """Return one of the kernels, "base", "kernel" or "graph", at the common scale."""
         if name == "graph":
             return self._graph
-        return self._unit(name) * (self.base_on_rows.among if name == "base" else self.extended)
+        return self.unit(name) * (self.base_on_rows.among if name == "base" else self.extended)
 
     def mixed(self, weights: Mapping[str, float]) -> Matrix:
         """Return the weighted sum of the kernels."""
@@ -154,10 +154,10 @@ class KernelMixture:
                 values += weight * (Phi / s) @ (self._located @ on_landmarks).T
                 own += weight * np.square(Phi / s).sum(axis=1)
             elif name == "base":
-                base, unit = self.kernel.base, weight * self._unit(name)
+                base, unit = self.kernel.base, weight * self.unit(name)
                 values, own = values + unit * base(A, self.X_L), own + unit * base.diag(A)
             else:
-                extension, unit = self.kernel.kernel_extension, weight * self._unit(name)
+                extension, unit = self.kernel.kernel_extension, weight * self.unit(name)
                 values, own = values + unit * extension.gram(A, self.X_L), own + unit * extension.diag(A)
         return values, own
 
@@ -170,31 +170,32 @@ class KernelMixture:
         weights: Mapping[str, float],
         dual: Matrix,
         intercept: NDArray[np.float64],
-        known: Matrix | None = None,
+        known: tuple[Matrix, Matrix] | None = None,
     ) -> DecisionFunction:
         """Return f(x) = sum_i dual_i K(x_i, x) + intercept for the weighted sum of kernels.
 
-        `known` is T `on_landmarks(dual)`, where it has been solved for together with others.
+        `known` is T `on_landmarks(dual)` and T s, where they have been solved for together with others.
         """
         used = {name: weight for name, weight in weights.items() if weight > 0.0}
-        scale = {name: weight * self._unit(name) for name, weight in used.items() if name != "graph"}
+        scale = {name: weight * self.unit(name) for name, weight in used.items() if name != "graph"}
         centers, coef = [self.X_L], [scale.get("base", 0.0) * dual]
         if "kernel" in scale:  # r_x as an expansion over the labelled rows and the landmarks
             seen = self.measured
             coef[0] = coef[0] + scale["kernel"] * np.where(seen.on[:, None], 0.0, dual)
             centers.append(self.kernel.geometry.landmark_points)
             coef.append(scale["kernel"] * (seen.rest.T @ dual))
-        values, graph = None, None
+        values, sizes, graph = None, None, None
         if "graph" in used:
             graph = self.kernel.graph_extension
-            _ = graph.sizes_everywhere  # what every prediction divides by is solved for here, not in the first of them
-            values = used["graph"] * (graph.on_points(self.on_landmarks(dual)) if known is None else known)
+            values, sizes = known or (graph.on_points(self.on_landmarks(dual)), graph.sizes_everywhere)
+            values = used["graph"] * values
         return DecisionFunction(
             base=self.kernel.base,
             centers=_stacked(centers) if scale else None,
             coef=np.concatenate(coef),
             graph=graph,
             values=values,
+            sizes=sizes,
             intercept=intercept,
             n_jobs=self.kernel.geometry.settings.n_jobs,
         )

@@ -44,4 +44,4 @@ class PlacedRows:
 
     def of_power(self, power: int | None) -> Matrix:
         """Return the rows for one power; None: the first."""
-        return self.T[power] if power in self.T else next(iter(self.T.values()))
+        return next(iter(self.T.values())) if power is None or power not in self.T else self.T[power]

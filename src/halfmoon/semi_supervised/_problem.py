@@ -32,23 +32,24 @@ class LearningProblem:
 
     training: TrainingSet
     classes: NDArray[Any] | None
+    unweighted: TrainingSet  # without the weights of the classes
 
     @classmethod
     def of(cls, training: TrainingSet, classes: NDArray[Any] | None, class_weight: Any = None) -> LearningProblem:
         """Weigh the examples by their classes."""
         if classes is None:
-            return cls(training, None)
+            return cls(training, None, training)
         present = np.bincount(training.targets, minlength=len(classes))
         if not present.all():
             raise ValueError(f"The labelled rows of class {classes[present.argmin()]!r} all have weight 0.")
         if class_weight is None:
-            return cls(training, classes)
+            return cls(training, classes, training)
         masses = np.bincount(training.targets, weights=training.weights, minlength=len(classes))
         if isinstance(class_weight, str) and class_weight == "balanced":
             factors = masses.sum() / (len(masses) * masses)
         else:
             factors = compute_class_weight(class_weight, classes=classes, y=classes[training.targets])
-        return cls(training.scaled(factors[training.targets]), classes)
+        return cls(training.scaled(factors[training.targets]), classes, training)
 
     @property
     def weights(self) -> NDArray[np.float64]:
@@ -75,7 +76,7 @@ class LearningProblem:
 
     def subset(self, which: NDArray[np.intp]) -> LearningProblem:
         """Return the problem with some of the examples."""
-        return replace(self, training=self.training.subset(which))
+        return replace(self, training=self.training.subset(which), unweighted=self.unweighted.subset(which))
 
     def decide(self, values: Matrix) -> NDArray[Any]:
         """Return what decision values say: classes, or numbers."""

@@ -51,6 +51,11 @@ class TrainingSet:
     weights: NDArray[np.float64]
 
     @property
+    def n_examples(self) -> int:
+        """Number of labelled examples."""
+        return len(self.rows)
+
+    @property
     def X_L(self) -> Any:
         """The labelled rows, in float64."""
         return self.X[self.rows].astype(np.float64)

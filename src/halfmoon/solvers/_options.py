@@ -9,6 +9,7 @@ from typing import Any
 
 from halfmoon._validation import check_integer, check_real
 from halfmoon.runtime.executor import thread_count
+from halfmoon.runtime.storable import storable
 
 __all__ = ["Progress", "SolveOptions"]
 
@@ -16,6 +17,7 @@ Progress = Callable[[int, int, float], Any]  # columns done, columns in all, lar
 MEMORY_SHARE = 0.5  # of what is free
 
 
+@storable
 @dataclass(frozen=True)
 class SolveOptions:
     """What the caller of a solver decides.

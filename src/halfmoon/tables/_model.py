@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
 from halfmoon.exceptions import UnseenCategoryWarning
+from halfmoon.runtime.storable import storable
 from halfmoon.tables._prepare import typed_features, unseen_categories
 from halfmoon.tables._read import read_table
 from halfmoon.tables._table import Table
@@ -19,6 +20,7 @@ from halfmoon.tables._table import Table
 __all__ = ["TableModel"]
 
 
+@storable
 class TableModel(BaseEstimator):
     """What `fit_table` returns and model files of the command line hold.
 

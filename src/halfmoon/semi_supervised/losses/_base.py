@@ -8,12 +8,15 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from halfmoon.runtime.storable import storable
+
 __all__ = ["DualSolution", "Loss"]
 
 Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]
 
 
+@storable
 @dataclass(frozen=True)
 class DualSolution:
     """f(x) = sum_i dual_i K(x_i, x) + intercept, one column per function."""

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
+from halfmoon.runtime.storable import storable
 from halfmoon.semi_supervised.losses._base import DualSolution
 
 __all__ = ["RidgeLoss", "RidgePath", "RidgeSolution"]
@@ -30,6 +31,7 @@ class RidgeLoss:
         return Y - self.fit(K, Y, weights).residuals
 
 
+@storable
 @dataclass(frozen=True)
 class RidgeSolution(DualSolution):
     """Dual coefficients, intercept and leave-one-out residuals, one column per target."""
