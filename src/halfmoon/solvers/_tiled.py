@@ -257,7 +257,8 @@ def _unit(squares: Matrix) -> Matrix:
 def _scaling(W: sparse.csr_array, diagonal: Vector) -> tuple[float, Vector]:
     """Return the one weight of all edges (or 0) and the s that bring s M s to entries of order one."""
     constant = float(W.data[0]) if W.nnz and np.all(W.data == W.data[0]) else 0.0
-    if constant > 0.0 and diagonal.max() < FLOAT32_RANGE[1] * constant:
+    smallest, largest = diagonal.min(where=diagonal > 0.0, initial=np.inf), diagonal.max()
+    if constant > 0.0 and FLOAT32_RANGE[0] * constant < smallest and largest < FLOAT32_RANGE[1] * constant:
         return constant, np.full(len(diagonal), 1.0 / np.sqrt(constant))
     return 0.0, 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
 
