@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
-from halfmoon.runtime import ThreadExecutor, stop_flag, thread_count
+from halfmoon.runtime import ThreadExecutor, _blas, stop_flag, thread_count
 from halfmoon.runtime._executor import Stopped
 
 LIMIT = 20.0  # seconds that no test comes near
@@ -230,6 +230,20 @@ def test_second_interrupts_do_not_cut_the_joining_short():
         except KeyboardInterrupt:
             interrupts += 1
     assert interrupts > 0
+
+
+@pytest.mark.usefixtures("sigint")
+def test_an_interrupt_while_blas_is_limited_leaves_no_thread(monkeypatch):
+    change = _blas._set_or_restore
+    monkeypatch.setattr(_blas, "_set_or_restore", lambda: (time.sleep(0.3), change()))
+    interrupter = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))
+    before = {*threading.enumerate(), interrupter}
+    interrupter.start()
+    with pytest.raises(KeyboardInterrupt), ThreadExecutor(1):
+        pass
+    assert set(threading.enumerate()) <= before
+    assert not _blas._holders
+    assert not _blas._originals
 
 
 @pytest.mark.usefixtures("sigint")
