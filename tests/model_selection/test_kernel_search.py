@@ -80,12 +80,14 @@ def test_few_labels_are_left_out_one_at_a_time(rng, moons):
 def test_leave_one_out_of_the_svm_is_what_it_says(rng, moons):
     X, _, few = moons
     model = LapSVC(C=1.0, kernel=make_kernel(rng, "graph")).fit(X, few)
-    K, examples = model._pieces.mixed(model.choice_.weights), model._examples
-    held_out = model._leave_one_out(K, examples)
+    learned, loss = model.learned_, model.loss(model.choice_.alpha)
+    K, problem = learned.mixture.mixed(model.choice_.weights), learned.problem
+    held_out = loss.leave_one_out(K, problem.Y, problem.weights)
     for i in rng.permutation(len(K))[:8]:
         rest = np.delete(np.arange(len(K)), i)
-        dual, intercept = model._solve(K[np.ix_(rest, rest)], examples.subset(rest))
-        assert_allclose(held_out[i], K[i, rest] @ dual + intercept, atol=1e-4)
+        seen = problem.subset(rest)
+        solution = loss.fit(K[np.ix_(rest, rest)], seen.Y, seen.weights)
+        assert_allclose(held_out[i], K[i, rest] @ solution.dual + solution.intercept, atol=1e-4)
 
 
 def test_regression_search(rng):

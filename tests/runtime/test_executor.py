@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
+from halfmoon.runtime import _blas
 from halfmoon.runtime.executor import Stopped, ThreadExecutor, stop_flag, thread_count
 
 LIMIT = 20.0  # seconds that no test comes near
@@ -232,6 +233,20 @@ def test_second_interrupts_do_not_cut_the_joining_short():
 
 
 @pytest.mark.usefixtures("sigint")
+def test_an_interrupt_while_blas_is_limited_leaves_no_thread(monkeypatch):
+    change = _blas._set_or_restore
+    monkeypatch.setattr(_blas, "_set_or_restore", lambda: (time.sleep(0.3), change()))
+    interrupter = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))
+    before = {*threading.enumerate(), interrupter}
+    interrupter.start()
+    with pytest.raises(KeyboardInterrupt), ThreadExecutor(1):
+        pass
+    assert set(threading.enumerate()) <= before
+    assert not _blas._holders
+    assert not _blas._originals
+
+
+@pytest.mark.usefixtures("sigint")
 def test_interrupts_at_random_moments(rng, tmp_path):
     """Many short blocks under a rain of signals: never a hang, a crash or a thread left over."""
     script = tmp_path / "rain.py"
@@ -240,7 +255,7 @@ def test_interrupts_at_random_moments(rng, tmp_path):
             f"""
             import faulthandler, gc, os, random, signal, threading, time
             import numpy as np
-            from halfmoon.runtime.ranges import _blas
+            from halfmoon.runtime import _blas
             from halfmoon.runtime.executor import ThreadExecutor, stop_flag
 
             def task(data, item):

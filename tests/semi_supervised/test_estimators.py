@@ -66,13 +66,13 @@ def test_ridge_is_the_minimiser(rng):
 
 def scaled_kernel(model, new, X):
     """The kernel between new points and the examples at the estimators' scale, and its diagonal on the new points."""
-    kernel, rows = model.kernel_, model._examples.rows
+    kernel, rows = model.kernel_, model.learned_.problem.training.rows
     K, own = kernel(new, X[rows]), kernel.diag(new)
     at_examples = np.diagonal(kernel(X[rows]))
     if kernel.extension == "kernel":
         return K / at_examples.mean(), own / at_examples.mean()
     sizes = np.sqrt(np.diagonal(kernel(kernel.landmarks_)))
-    s_new = kernel.extension_.average(new, kernel.interpolate(sizes)[:, None])
+    s_new = kernel.geometry_.average(new, kernel.interpolate(sizes)[:, None])
     s_new = np.maximum(s_new, sizes.min())  # where the interpolant undershoots
     return K / s_new / np.sqrt(at_examples), own / s_new[:, 0] ** 2
 
@@ -261,10 +261,10 @@ def test_predictive_deviation_follows_from_the_kernel(rng, moons, extension):
     new = X[:40] + 0.02 * rng.normal(size=(40, 2))
     mean, std = model.predict(new, return_std=True)
     assert_allclose(mean, model.predict(new))
-    K = model._pieces.gram(extension)
+    K = model.learned_.mixture.gram(extension)
     flat = 1e5  # the prior variance of the intercept
     G_inverse = np.linalg.inv(K + flat + 0.1 * np.eye(len(K)))
-    t = model._examples.targets - model._examples.targets.mean()
+    t = model.learned_.problem.training.targets - model.learned_.problem.training.targets.mean()
     cross, own = scaled_kernel(model, new, X)
     variance = own + flat - np.einsum("ij,jk,ik->i", cross + flat, G_inverse, cross + flat)
     assert_allclose(std, np.sqrt(np.maximum(variance, 0.0) * (t @ G_inverse @ t) / len(t)), rtol=1e-3, atol=1e-3)
@@ -297,7 +297,7 @@ def test_budget_kernel_in_an_estimator(rng, moons):
     X, y, few = moons
     for extension in EXTENSIONS:
         model = LapSVC(kernel=make_kernel(rng, extension, method="budget")).fit(X, few)
-        K, raw = model._pieces.gram(extension), model.kernel_(X[model._examples.rows])
+        K, raw = model.learned_.mixture.gram(extension), model.kernel_(X[model.learned_.problem.training.rows])
         size = np.sqrt(np.diagonal(raw))
         scale = np.outer(size, size) if extension == "graph" else np.diagonal(raw).mean()
         assert_allclose(K, raw / scale, atol=1e-8)

@@ -103,6 +103,21 @@ def errors_of_trial(
             yield from _tuned(curve, trial, sizes)
 
 
+@dataclass(frozen=True)
+class _Candidate:
+    """The kernels of one choice of parameters on the labelled rows."""
+
+    params: dict[str, Any]
+    mixture: KernelMixture
+    is_landmark: NDArray[np.bool_]  # labelled row x landmark
+
+    def gram_without(self, kind: str, held_out: Indices) -> Matrix:
+        """Return the kernel on the labelled rows to which the held-out rows are new points."""
+        if kind != "kernel":
+            return self.mixture.gram(kind)
+        return self.mixture.unit(kind) * self.mixture.extended_without(self.is_landmark[held_out].any(axis=0))
+
+
 class _Trial:
     """Geometries with the solves they share."""
 
@@ -118,8 +133,8 @@ class _Trial:
             "n_jobs": 1,
         }
 
-    def geometry_of(self, curve: Curve) -> Geometry:
-        """Return the geometry of a method: nested landmarks share their solves."""
+    def geometry_of(self, curve: Curve) -> tuple[Geometry, Indices]:
+        """Return the geometry of a method and its landmarks, as rows of the data; nested ones share their solves."""
         first = self.drawn.landmarks[: curve.n_landmarks]
         if curve.method != "efficient":
             power, settings = self.grid.powers[0], self._settings()
@@ -127,15 +142,19 @@ class _Trial:
             kernel = DataDependentKernel(
                 method=curve.method, landmarks=first if curve.method == "budget" else "random", power=power, **settings
             )
-            return kernel.fit(self.drawn.X).geometry_.replace(powers=self.grid.powers)
+            kernel.fit(self.drawn.X)
+            return kernel.geometry_.replace(powers=self.grid.powers), kernel.landmark_indices_
         if curve.landmarks == "nested":
-            return self.geometry.fewer_landmarks(np.arange(curve.n_landmarks))
-        seed = self.drawn.seed
-        return self.geometry.replace(landmarks=curve.landmarks, n_landmarks=curve.n_landmarks, random_state=seed)
+            return self.geometry.fewer_landmarks(np.arange(curve.n_landmarks)), first
+        geometry = self.geometry.replace(
+            landmarks=curve.landmarks, n_landmarks=curve.n_landmarks, random_state=self.drawn.seed
+        )
+        return geometry, geometry.landmarks
 
-    def candidates(self, curve: Curve) -> Iterator[tuple[dict[str, Any], KernelMixture]]:
-        """Yield the parameters of every candidate and its kernels on the labelled rows."""
-        geometry, X_L = self.geometry_of(curve), self.drawn.X[self.drawn.labeled].astype(np.float64)
+    def candidates(self, curve: Curve) -> Iterator[_Candidate]:
+        """Yield the kernels of every candidate on the labelled rows."""
+        (geometry, landmarks), labeled = self.geometry_of(curve), self.drawn.labeled
+        X_L, is_landmark = self.drawn.X[labeled].astype(np.float64), labeled[:, None] == landmarks
         placed = PlacedRows.solve(geometry, self.drawn.labeled) if curve.kind == "graph" else None
         median = LandmarkKernel.resolve(geometry, "rbf", None, None).base.params["gamma"]
         plain = curve.kind == "base"
@@ -146,22 +165,23 @@ class _Trial:
                 T = None if placed is None else placed.of_power(power)
                 for eta in self.grid.etas[: 1 if plain else None]:
                     kernel = warp(geometry, base_kernel=base, eta=eta, power=power, extension="graph")
-                    yield {"power": power, "eta": eta, "width": width}, KernelMixture(kernel, X_L, T, on_rows)
+                    params = {"power": power, "eta": eta, "width": width}
+                    yield _Candidate(params, KernelMixture(kernel, X_L, T, on_rows), is_landmark)
 
 
 def _tuned(curve: Curve, trial: _Trial, sizes: tuple[int, ...]) -> Iterator[dict[str, Any]]:
     """Yield the errors of the candidate that cross-validation prefers at each size."""
     drawn, C = trial.drawn, trial.grid.C
     signs = drawn.y[drawn.labeled]
-    best: dict[int, tuple[float, dict[str, Any], KernelMixture]] = {}
-    for params, mixture in trial.candidates(curve):
+    best: dict[int, tuple[float, _Candidate]] = {}
+    for candidate in trial.candidates(curve):
         for size in sizes:
-            gram_without = partial(_gram_without, mixture, curve.kind, drawn.labeled)
-            loss = cross_validated_loss(gram_without, signs[:size], C)
+            loss = cross_validated_loss(partial(candidate.gram_without, curve.kind), signs[:size], C)
             if size not in best or loss < best[size][0]:
-                best[size] = loss, params, mixture
+                best[size] = loss, candidate
     chosen, intercepts = {}, {}
-    for size, (_, _, mixture) in best.items():
+    for size, (_, candidate) in best.items():
+        mixture = candidate.mixture
         dual = np.zeros((len(signs), 1))
         K = mixture.gram(curve.kind)[:size, :size]
         dual[:size, 0], intercepts[size] = support_vector_machine(K, signs[:size], np.full(size, C))
@@ -169,8 +189,8 @@ def _tuned(curve: Curve, trial: _Trial, sizes: tuple[int, ...]) -> Iterator[dict
     known = _solved_together(chosen) if curve.kind == "graph" else {}
     for size, (mixture, dual) in chosen.items():
         decision = mixture.decision({curve.kind: 1.0}, dual, np.array([intercepts[size]]), known.get(size))
-        loss, params, _ = best[size]
-        yield _row(curve, size, decision(drawn.X_test)[:, 0], drawn) | {"loss": loss} | params
+        loss, candidate = best[size]
+        yield _row(curve, size, decision(drawn.X_test)[:, 0], drawn) | {"loss": loss} | candidate.params
 
 
 def _solved_together(chosen: Mapping[int, tuple[KernelMixture, Matrix]]) -> dict[int, tuple[Matrix, Matrix]]:
@@ -202,14 +222,6 @@ def cross_validated_loss(gram_without: Callable[[Indices], Matrix], signs: NDArr
         dual, intercept = support_vector_machine(K, signs, bounds, ROUGH)
         margins[held_out] = signs[held_out] * (K[held_out] @ dual + intercept)
     return float(np.logaddexp(0.0, -np.outer(TEMPERATURES, margins)).mean(axis=1).min())
-
-
-def _gram_without(mixture: KernelMixture, kind: str, labeled: Indices, held_out: Indices) -> Matrix:
-    """Return the kernel on the labelled rows to which the held-out rows are new points."""
-    if kind != "kernel":
-        return mixture.gram(kind)
-    left_out = np.isin(mixture.kernel.geometry.landmarks, labeled[held_out])
-    return mixture.unit(kind) * mixture.extended_without(left_out)
 
 
 def _baseline(curve: Curve, trial: _Trial, sizes: tuple[int, ...]) -> Iterator[dict[str, Any]]:

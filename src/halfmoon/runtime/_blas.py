@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import functools
 import threading
+from functools import partial
 from typing import Any
 
 from threadpoolctl import ThreadpoolController
+
+from halfmoon.runtime._joining import insist, join_ending
 
 __all__ = ["forget_holder", "limit_blas", "limit_openmp_here", "release_blas"]
 
@@ -52,8 +55,10 @@ def _update() -> None:
         # threadpoolctl lets one thread control OpenBLAS as long as it lives, and silently ignores the others. Set in
         # a thread that ends at once, the limit can be restored by any other; inside a user's own limit, that stands.
         setter = threading.Thread(target=_set_or_restore, name="halfmoon-blas")
-        setter.start()
-        setter.join()
+        try:
+            setter.start()
+        finally:
+            insist(partial(join_ending, setter))
 
 
 def _set_or_restore() -> None:

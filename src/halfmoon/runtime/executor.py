@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from halfmoon._validation import check_integer
 from halfmoon.runtime._blas import forget_holder, limit_blas, limit_openmp_here, release_blas
+from halfmoon.runtime._joining import insist, join_ending
 
 __all__ = ["Executor", "Stopped", "ThreadExecutor", "stop_flag", "thread_count"]
 
@@ -117,12 +118,12 @@ class ThreadExecutor(Executor):
             limit_blas(self._holder)
             self._open = True
         except BaseException:
-            _insist(self._close)
+            insist(self._close)
             raise
         return self
 
     def __exit__(self, *error: object) -> None:
-        _insist(self._close)
+        insist(self._close)
 
     def map(
         self, task: Callable[[Prepared, Item], Result], prepared: Prepared, items: Iterable[Item]
@@ -138,7 +139,7 @@ class ThreadExecutor(Executor):
             jobs = (_Job(batch, index, task, (prepared, item)) for index, item in enumerate(items))
             yield from self._results(batch, jobs)
         finally:  # also after an interrupt, and when the caller closes the generator
-            _insist(batch.finish)
+            insist(batch.finish)
             self._batches.discard(batch)
 
     def run(self, task: Callable[[Prepared], Result], prepared: Prepared) -> Result:
@@ -179,12 +180,11 @@ class ThreadExecutor(Executor):
         for batch in list(self._batches):
             batch.halt()
         self._jobs.put(None)
-        while self._busy:  # join() alone would not do: before Python 3.13, one that is interrupted believes it is done
+        while self._busy:  # tasks may take long to stop, and an interrupted join() cannot be repeated
             with suppress(queue.Empty):
                 self._ended.get(timeout=POLL)
         for worker in self._workers:
-            with suppress(RuntimeError):  # interrupted before it was started
-                worker.join()
+            join_ending(worker)
         release_blas(self._holder)
 
 
@@ -311,16 +311,3 @@ _here = _Here()
 
 def _call(prepared: Prepared, task: Callable[[Prepared], Result]) -> Result:
     return task(prepared)
-
-
-def _insist(action: Callable[[], None]) -> None:
-    """Repeat an action until no interrupt has cut it short; then raise the first interrupt, if there was one."""
-    interrupt: BaseException | None = None
-    while True:
-        try:
-            action()
-            break
-        except BaseException as error:
-            interrupt = interrupt or error
-    if interrupt is not None:
-        raise interrupt
