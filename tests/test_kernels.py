@@ -16,9 +16,9 @@ from sklearn.metrics.pairwise import laplacian_kernel, polynomial_kernel
 
 from halfmoon import DataDependentKernel
 from halfmoon.exceptions import DisconnectedGraphWarning, LandmarkWarning, NotPositiveSemidefiniteError
+from halfmoon.geometry._geometry import shepard_weights
 from halfmoon.graph import knn_graph
 from halfmoon.kernels._base import median_gamma
-from halfmoon.kernels._extensions import interpolating_weights
 from halfmoon.regularizers import HeatRegularizer, PowerRegularizer
 from reference import power_pinv, rbf, sindhwani_kernel
 
@@ -33,6 +33,7 @@ def data(rng):
 
 def make(**parameters):
     defaults = {
+        "scale": None,
         "n_neighbors": 9,
         "n_landmarks": 30,
         "gamma": 0.5,
@@ -105,11 +106,11 @@ def test_training_points_get_their_own_row(data, extension):
     h_star = kernel.interpolate(h_hat)
     assert_allclose(h_star[kernel.landmark_indices_], h_hat, atol=1e-8)
     if extension == "graph":
-        assert_allclose(kernel.extension_.transform(X), kernel.extension_.features)
+        assert_allclose(kernel.warped_.extension.transform(X), kernel.warped_.extension.features)
 
 
 def test_new_points_are_means_of_their_neighbours():
-    weights = interpolating_weights(np.array([[1.0, 2.0], [0.0, 3.0], [0.0, 0.0]]))
+    weights = shepard_weights(np.array([[1.0, 2.0], [0.0, 3.0], [0.0, 0.0]]))
     assert_allclose(weights, [[0.8, 0.2], [1.0, 0.0], [0.5, 0.5]])
 
 
@@ -200,7 +201,7 @@ def test_labels_bias_the_landmarks(data):
     kernel = make().fit(X, y)
     assert (kernel.landmark_indices_ < 10).sum() == 8
     with pytest.warns(LandmarkWarning):
-        make(landmarks=np.arange(20)).fit(X, y)
+        make(n_landmarks=None, landmarks=np.arange(20)).fit(X, y)
 
 
 @pytest.mark.filterwarnings("ignore::halfmoon.exceptions.DisconnectedGraphWarning")
@@ -208,7 +209,9 @@ def test_landmarks_with_copies(rng):
     """Both extensions agree on a landmark that has more copies than there are neighbours."""
     X = np.concatenate([np.repeat(rng.normal(size=(1, 2)), 12, axis=0), rng.normal(size=(80, 2))])
     S = np.array([0, 50, 60, 70, 80])
-    by_graph, by_kernel = (make(landmarks=S, n_neighbors=8, extension=e).fit(X) for e in ("graph", "kernel"))
+    by_graph, by_kernel = (
+        make(n_landmarks=None, landmarks=S, n_neighbors=8, extension=e).fit(X) for e in ("graph", "kernel")
+    )
     assert_allclose(by_graph(X[S]), by_kernel(X[S]), atol=1e-8)
     assert_allclose(by_graph(X[3:4], X), by_graph(X[:1], X), atol=1e-12)
 
@@ -234,8 +237,8 @@ def test_data_far_from_the_origin(rng):
 @pytest.mark.filterwarnings("ignore::halfmoon.exceptions.DisconnectedGraphWarning")
 def test_default_width_does_not_depend_on_the_order_of_the_rows(rng):
     X = np.concatenate([rng.normal(size=(467, 2)) + shift for shift in (0.0, 20.0, 40.0)])
-    sorted_rows = make(gamma=None, landmarks=np.arange(1401), method="budget").fit(X)
-    shuffled = make(gamma=None, landmarks=rng.permutation(1401), method="budget").fit(X)
+    sorted_rows = make(gamma=None, n_landmarks=None, landmarks=np.arange(1401), method="budget").fit(X)
+    shuffled = make(gamma=None, n_landmarks=None, landmarks=rng.permutation(1401), method="budget").fit(X)
     gammas = [k.base_kernel_.params["gamma"] for k in (sorted_rows, shuffled)]
     assert gammas[0] == pytest.approx(gammas[1], rel=0.2)
 
@@ -299,9 +302,9 @@ def test_disconnected_graph(rng):
     X = np.concatenate([rng.normal(size=(30, 2)), rng.normal(size=(10, 2)) + 100.0])
     A = rng.normal(size=(4, 2)) + 100.0
     with pytest.warns(DisconnectedGraphWarning, match="1 of them, with 10 vertices, hold no landmark"):
-        by_kernel = make(landmarks=np.arange(12), extension="kernel").fit(X)
+        by_kernel = make(n_landmarks=None, landmarks=np.arange(12), extension="kernel").fit(X)
     with pytest.warns(DisconnectedGraphWarning):
-        by_graph = make(landmarks=np.arange(12), extension="graph").fit(X)
+        by_graph = make(n_landmarks=None, landmarks=np.arange(12), extension="graph").fit(X)
     assert_allclose(by_kernel(A), rbf(A, A, 0.5), atol=1e-12)
     assert_allclose(by_graph(A), 0.0, atol=1e-12)
     assert_allclose(by_kernel(A, X[:5]), 0.0, atol=1e-12)

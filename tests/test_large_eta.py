@@ -22,7 +22,7 @@ def points(rng):
 def make_kernel(eta, **parameters):
     landmarks = np.arange(LANDMARKS)
     own = {"gamma": 0.3, "n_neighbors": 8, "extension": "kernel", "eta_unit": 1.0}
-    return DataDependentKernel(landmarks=landmarks, eta=eta, **own, **parameters)
+    return DataDependentKernel(landmarks=landmarks, eta=eta, scale=None, **own, **parameters)
 
 
 def exactly(kernel, others):

@@ -172,7 +172,7 @@ def test_sparse_rows(path):
     restored = again(model, path)
     assert np.array_equal(restored.decision_function(rows), model.decision_function(rows))
     assert sum(len(content) for content in members(path).values()) < 200_000
-    assert restored._examples.X is restored.kernel_.points_  # one copy, in the file and in memory
+    assert restored.learned_.problem.training.X is restored.kernel_.points_  # one copy, in the file and in memory
 
 
 def test_tables_and_texts(path):
@@ -257,12 +257,12 @@ def test_no_caches_and_no_paths(path, tmp_path):
     before = {name: id(value) for name, value in vars(model).items()}
     model.kernel_(NEW)  # computes features, of size n x n_hat
     restored = again(model, path)
-    assert restored.decision_.graph is restored.kernel_.extension_  # what was shared is shared
+    assert restored.decision_.graph is restored.kernel_.warped_.extension  # what was shared is shared
     assert restored.kernel.memory is restored.kernel_.memory is None
     assert str(tmp_path).encode() not in path.read_bytes()
     assert model.kernel_.memory == str(tmp_path)
     assert {name: id(value) for name, value in vars(model).items()} == before
-    assert not {"features", "search", "copies"} & vars(restored.kernel_.extension_).keys()
+    assert "features" not in vars(restored.kernel_.warped_.extension)
     shapes = [np.load(io.BytesIO(array)).shape for name, array in members(path).items() if name.endswith(".npy")]
     assert (120, 25) not in shapes
     assert shapes.count((120, 2)) == 1  # X once
@@ -285,7 +285,7 @@ class Stranger(LapSVC):
 OTHERS = {
     "Stranger": lambda: make_pipeline(StandardScaler(), Stranger()),
     "tree._tree.Tree": lambda: make_pipeline(LandmarkFeatures(kernel()), RandomForestClassifier(2)).fit(X, Y),
-    "best_estimator_": lambda: GridSearchCV(SVC(kernel=kernel().fit(X)), {"C": [1.0, 2.0]}).fit(X, Y),
+    "StratifiedKFold": lambda: GridSearchCV(SVC(kernel=kernel().fit(X)), {"C": [1.0, 2.0]}).fit(X, Y),
     "True of type bool": lambda: LapSVC(class_weight={True: 1.0, False: 2.0}),
 }
 

@@ -24,8 +24,9 @@ from sklearn.datasets import make_moons
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from halfmoon import DataDependentKernel, LapRLSClassifier, LapSVC, load, persistence, save
+from halfmoon import DataDependentKernel, LapRLSClassifier, LapSVC, load, save
 from halfmoon.exceptions import ModelFileError
+from halfmoon.persistence import _files
 from model_files import members
 
 X, Y = make_moons(120, noise=0.1, random_state=0)
@@ -48,7 +49,7 @@ def forge(path, contents, compression=zipfile.ZIP_STORED):
             for name, content in contents.items():
                 archive.writestr(name, content)
         contents = buffer.getvalue()
-    path.write_bytes(persistence._header(contents) + contents)
+    path.write_bytes(_files._header(contents) + contents)
 
 
 @pytest.fixture
@@ -189,11 +190,11 @@ def test_smuggled_paths_and_caches_are_dropped(path, tmp_path):
     """Whatever a file says: no folder of pickles to read from, no foreign search."""
     fitted = small_kernel().fit(X)
     fitted.memory = "MEMORY"
-    vars(fitted.extension_)["search"] = "SEARCH"
+    vars(fitted.geometry_.index)["_search"] = "SEARCH"
     forge(path, skops.io.dumps(make_pipeline(StandardScaler(), fitted, memory="MEMORY")))
     restored = load(path)
     assert restored.memory is restored.steps[1][1].memory is None
-    assert "search" not in vars(restored.steps[1][1].extension_)
+    assert vars(restored.steps[1][1].geometry_.index)["_search"] != "SEARCH"
 
 
 # Fuzzing.

@@ -15,7 +15,7 @@ from sklearn.svm import SVC
 from halfmoon import DataDependentKernel, LapRLSClassifier, LapRLSRegressor, LapSVC
 from halfmoon.exceptions import DisconnectedGraphWarning
 from halfmoon.model_selection import KernelSearchCV
-from halfmoon.semi_supervised._losses._ridge import RidgePath
+from halfmoon.semi_supervised.losses import RidgePath
 
 pytestmark = pytest.mark.filterwarnings("ignore::halfmoon.exceptions.DisconnectedGraphWarning")
 
@@ -312,8 +312,10 @@ def test_diagnosis_tells_when_unlabelled_rows_do_not_help(rng):
     assert "do not help" in diagnosis.verdict or diagnosis.gain >= 0.01
     noise = LapRLSClassifier().fit(X, np.where(np.arange(300) < 60, rng.integers(2, size=300), -1)).diagnose()
     assert f"{noise.scores['chosen']:.3f}" in str(noise)
-    axes = diagnosis.plot()
-    assert len(axes) == 2
+    ax = diagnosis.plot()
+    assert [bar.get_width() for bar in ax.patches] == list(diagnosis.scores.values())
+    everything = LapRLSClassifier().fit(X, y).diagnose()
+    assert everything.verdict.startswith("There are no unlabelled rows")
 
 
 def test_regression_diagnosis(rng):

@@ -5,8 +5,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
-from halfmoon.semi_supervised import _svm
-from halfmoon.semi_supervised._losses._hinge import support_vector_machine
+from halfmoon.semi_supervised.losses import _hinge, support_vector_machine
 
 
 def problem(rng, size=60):
@@ -56,7 +55,7 @@ def test_one_class_is_answered_by_the_intercept():
 
 
 def test_an_unfinished_machine_is_told(rng, monkeypatch):
-    monkeypatch.setattr(_svm, "STEPS_PER_EXAMPLE", 0)
+    monkeypatch.setattr(_hinge, "STEPS_PER_EXAMPLE", 0)
     K, signs, weights = problem(rng)
     with pytest.warns(ConvergenceWarning, match="60 examples"):
         support_vector_machine(K, signs, weights)

@@ -115,7 +115,8 @@ class _Candidate:
         """Return the kernel on the labelled rows to which the held-out rows are new points."""
         if kind != "kernel":
             return self.mixture.gram(kind)
-        return self.mixture.unit(kind) * self.mixture.extended_without(self.is_landmark[held_out].any(axis=0))
+        left_out: NDArray[np.bool_] = np.any(self.is_landmark[held_out], axis=0)
+        return self.mixture.unit(kind) * self.mixture.extended_without(left_out)
 
 
 class _Trial:

@@ -124,7 +124,8 @@ class NeighborIndex:
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what is made from the rows, and whom to report to."""
-        return without_caches(self) | {"options": replace(self.options, progress=None)}
+        quiet = {} if self.options.progress is None else {"options": replace(self.options, progress=None)}
+        return without_caches(self) | quiet
 
     def _choose(self) -> str:
         n, d = self.points.shape

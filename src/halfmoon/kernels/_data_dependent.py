@@ -29,6 +29,7 @@ from halfmoon.kernels._gaussian_process import DataDependentGPKernel
 from halfmoon.kernels._warped import LandmarkKernel, WarpedKernel, warp
 from halfmoon.regularizers import Regularizer
 from halfmoon.runtime.storable import storable
+from halfmoon.runtime.transaction import fitted_names, transaction
 
 __all__ = ["DataDependentKernel", "fit_small"]
 
@@ -239,11 +240,8 @@ class DataDependentKernel(BaseEstimator):
         -------
         self
         """
-        staged = copy.copy(self)  # if anything fails, self is as it was
-        for name in _fitted_names(staged):
-            delattr(staged, name)
-        staged._fit(X, y)
-        self.__dict__ = staged.__dict__  # all at once: a refit leaves nothing of the old fit
+        with transaction(self) as staged:
+            staged._fit(X, y)
         return self
 
     def _fit(self, X: Any, y: Any) -> None:
@@ -505,14 +503,14 @@ class DataDependentKernel(BaseEstimator):
         """Set parameters; a fitted kernel must be fitted again afterwards."""
         super().set_params(**params)
         if params:
-            for name in _fitted_names(self):
+            for name in fitted_names(self):
                 delattr(self, name)
         return self
 
     def __sklearn_clone__(self) -> Self:
         """Clone parameters and keep the fit: inside another estimator a fitted kernel is data."""
         twin = super().__sklearn_clone__()
-        for name in _fitted_names(self):
+        for name in fitted_names(self):
             setattr(twin, name, getattr(self, name))
         return twin
 
@@ -554,7 +552,3 @@ def fit_small(kernel: DataDependentKernel, X: Any, y: Any = None) -> DataDepende
     if kernel.n_landmarks is not None and kernel.n_landmarks > n and isinstance(kernel.landmarks, str):
         kernel.set_params(n_landmarks=n)
     return kernel.fit(X, y)
-
-
-def _fitted_names(estimator: BaseEstimator) -> list[str]:
-    return [name for name in vars(estimator) if name.endswith("_") and not name.startswith("_")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,7 +26,6 @@ __all__ = ["LandmarkKernel", "WarpedKernel", "warp"]
 Matrix = NDArray[np.float64]
 
 EXTENSIONS = ("graph", "kernel")
-SCALES = ("unit", None)
 OUTWEIGHED = 100.0  # A / eta against K_hat at eta = 1, found by measurement (docs/estimators.md)
 MEDIAN_SAMPLE = 1000  # landmarks that the median heuristic of the RBF width looks at
 LARGEST_ROUNDING = 1e-4  # of eq. 6 between the landmarks, without a warning
@@ -99,7 +99,8 @@ def warp(
     ((3, 3), True)
     """
     check_choice("extension", extension, EXTENSIONS)
-    check_choice("scale", scale, SCALES)
+    if scale is not None:
+        check_choice("scale", scale, ("unit",), advice="Or None for the formulas of the paper.")
     check_real("eta", eta, advice="eta = 0 is the base kernel.")
     known = isinstance(base_kernel, LandmarkKernel)
     on_landmarks = base_kernel if known else LandmarkKernel.resolve(geometry, base_kernel, gamma, base_kernel_params)
@@ -111,7 +112,7 @@ def warp(
     )
     kernel = WarpedKernel(geometry, on_landmarks, eta * unit, power, extension, scale)
     if isinstance(kernel.extension, KernelExtension):
-        _warn_if_digits_are_lost(kernel.extension.rounding, kernel)
+        _warn_if_digits_are_lost(kernel.extension.rounding, eta, kernel)
     return kernel
 
 
@@ -158,9 +159,9 @@ class WarpedKernel:
         """Q^+ on the landmarks (eq. 7)."""
         return self.geometry.restriction(self.power)
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave out what can be computed again."""
-        return without_caches(self, kept=("graph_extension",))
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle without what can be computed again; model files keep more, see `GraphExtension`."""
+        return copyreg.__newobj__, (type(self),), without_caches(self)  # type: ignore[attr-defined]
 
     @cached_property
     def kernel_extension(self) -> KernelExtension:
@@ -233,10 +234,10 @@ def _eta_unit(restriction: Restriction, K_hat: Matrix) -> float:
     return OUTWEIGHED * A / K if A > 0.0 and K > 0.0 else 1.0
 
 
-def _warn_if_digits_are_lost(rounding: float, kernel: WarpedKernel) -> None:
+def _warn_if_digits_are_lost(rounding: float, eta: float, kernel: WarpedKernel) -> None:
     if rounding > LARGEST_ROUNDING:
         warnings.warn(
-            f"eta = {kernel.eta:.3g} in eq. 5 leaves so little of the base kernel between the "
+            f"eta = {eta:.3g} ({kernel.eta:.3g} in eq. 5) leaves so little of the base kernel between the "
             f"{len(kernel.geometry.landmarks)} landmarks that rounding is about {rounding:.1g} of it. Lower eta, use "
             "a narrower base kernel or fewer landmarks, or extension='graph'.",
             AccuracyWarning,

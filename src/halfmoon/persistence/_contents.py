@@ -26,7 +26,7 @@ from halfmoon.cluster import KernelKMeans
 from halfmoon.exceptions import ModelFileError
 from halfmoon.geometry import Geometry
 from halfmoon.graph import check_graph
-from halfmoon.kernels import GraphExtension
+from halfmoon.kernels import GraphExtension, WarpedKernel
 from halfmoon.model_selection import KernelSearchCV
 from halfmoon.persistence._sizes import check_unfolded_size
 from halfmoon.runtime.caches import without_caches
@@ -137,6 +137,8 @@ class _Copier:
             vars(twin)[name] = None if name in FORGOTTEN else self.copy(part, bare)
         if isinstance(value, GraphExtension) and not bare:
             vars(twin).pop("features", None)  # of size n x n_hat, and not what a decision function looks at
+        if isinstance(value, WarpedKernel) and value.extension_name == "kernel":
+            vars(twin).pop("graph_extension", None)
         return twin
 
     def _copy_data(self, value: Any, bare: bool) -> Any:
@@ -166,6 +168,8 @@ class _Packer(_Copier):
     """Numbers our own objects and writes each one once."""
 
     def _copy_object(self, value: Any, bare: bool) -> Any:
+        if isinstance(value, WarpedKernel):
+            _ = value.factor, value.extension
         if isinstance(value, GraphExtension):
             _ = value.features if bare else value.K_SS
         number = len(self.known)

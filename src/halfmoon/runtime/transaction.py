@@ -13,9 +13,8 @@ Estimator = TypeVar("Estimator")
 
 
 def fitted_names(estimator: Any) -> list[str]:
-    """Return the attributes that `fit` has set: their names end in an underscore, or begin with one."""
-    parameters = estimator.get_params(deep=False)
-    return [name for name in vars(estimator) if name not in parameters]
+    """Return the attributes that `fit` has set and that users see: their names end in an underscore."""
+    return [name for name in vars(estimator) if name.endswith("_") and not name.startswith("_")]
 
 
 @contextmanager

@@ -91,7 +91,7 @@ class LapEstimator(BaseEstimator):
         check_is_fitted(self, "decision_")
         before = self._learned
         labeled, targets, classes = self.read(y, len(before.problem.training.point))
-        training = before.problem.training.relabeled(labeled, targets, sample_weight)
+        training = before.problem.unweighted.relabeled(labeled, targets, sample_weight)
         problem = LearningProblem.of(training, classes, getattr(self, "class_weight", None))
         return self.adopt(learn(problem, before.kernel, self.loss, self.given_alpha, before.placed))
 
@@ -220,7 +220,9 @@ def _sharing_rows(problem: LearningProblem, kernel: DataDependentKernel) -> Lear
     """Return the problem with the rows that the kernel keeps: sparse ones are copied there, and one copy is enough."""
     if kernel.method == "budget":
         return problem
-    training, unweighted = (replace(part, X=kernel.points_) for part in (problem.training, problem.unweighted))
+    unweighted = replace(problem.unweighted, X=kernel.points_)
+    is_plain = problem.training is problem.unweighted
+    training = unweighted if is_plain else replace(problem.training, X=kernel.points_)
     return replace(problem, training=training, unweighted=unweighted)
 
 
