@@ -78,8 +78,8 @@ for row, (X, y) in zip(axes, data_sets, strict=True):
     labeled = np.concatenate([np.flatnonzero(y == c)[:3] for c in (0, 1)])
     for ax, (name, choice) in zip(row, KERNELS.items(), strict=True):
         kernel = fit(X, y, labeled, **choice)
-        bent = [kernel] if "eta" in choice else [kernel.variant(eta=eta) for eta in (1e2, 1e4, 1e6)]
-        classifiers = [classify(X, y, labeled, candidate) for candidate in bent]
+        warped = [kernel] if "eta" in choice else [kernel.rewarp(eta=eta) for eta in (1e2, 1e4, 1e6)]
+        classifiers = [classify(X, y, labeled, candidate) for candidate in warped]
         classifier = max(classifiers, key=lambda candidate: candidate.score(X, y))
         draw(ax, X, y, labeled, classifier)
         ax.set_title(f"{name}: {100 * (1 - classifier.score(X, y)):.1f} % error", fontsize=10)

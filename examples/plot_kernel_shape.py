@@ -3,7 +3,7 @@ What the unlabelled points do to a kernel
 =========================================
 
 A kernel says how alike two points are. Here is how alike every point of the plane is to one point (the star), under an
-RBF kernel that is bent more and more by two moons of points. No label is used.
+RBF kernel that is warped more and more by two moons of points. No label is used.
 
 With ``eta=0`` the kernel is the RBF kernel: what is near is alike. As eta grows, functions that change along the graph
 become expensive, and what the graph joins to the star becomes alike, whatever the distance.
@@ -28,13 +28,13 @@ kernel = DataDependentKernel(
 ).fit(X)
 
 # %%
-# Graph and solves do not depend on eta. :meth:`~halfmoon.DataDependentKernel.variant` shares them.
+# Graph and solves do not depend on eta. :meth:`~halfmoon.DataDependentKernel.rewarp` shares them.
 
 figure, axes = plt.subplots(2, 3, figsize=(11, 5), layout="constrained", sharex=True, sharey=True)
 for row, extension in zip(axes, ("kernel", "graph"), strict=True):
     for ax, eta in zip(row, (0.0, 100.0, 10_000.0), strict=True):
-        bent = kernel.variant(eta=eta, extension=extension)
-        values = bent(grid.reshape(-1, 2), star).reshape(grid.shape[:2]) / bent(star)[0, 0]
+        warped = kernel.rewarp(eta=eta, extension=extension)
+        values = warped(grid.reshape(-1, 2), star).reshape(grid.shape[:2]) / warped(star)[0, 0]
         ax.contourf(
             grid[..., 0], grid[..., 1], values, levels=np.linspace(-0.4, 1.3, 18), cmap="viridis", extend="both"
         )

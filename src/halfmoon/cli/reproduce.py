@@ -62,8 +62,7 @@ def command(
             import joblib
             import matplotlib
 
-            from halfmoon.experiments._experiment import Options, count_of_claims
-            from halfmoon.experiments.reproduce import EXPERIMENTS, reproduce
+            from halfmoon.experiments.reproduce import EXPERIMENTS, Options, count_of_claims, reproduce
 
             matplotlib.use("Agg")
             names = list(EXPERIMENTS) if name is Name.all else [name.value]

@@ -129,7 +129,7 @@ def plot(rows: Rows) -> Any:
     """Draw times against sizes, log-log, with the fitted exponents."""
     from matplotlib import pyplot as plt
 
-    from halfmoon.plotting._style import color, line, marker
+    from halfmoon.plotting.style import color, line, marker
 
     figure, ax = plt.subplots(figsize=(6.4, 4.4), layout="constrained")
     for number, method in enumerate((ITERATIVE, DIRECT, STANDARD)):

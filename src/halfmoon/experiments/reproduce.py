@@ -15,7 +15,7 @@ from halfmoon.experiments._experiment import Claim, Experiment, Options, count_o
 from halfmoon.experiments._trials import disconnected_as_they_are, ending_processes, run_trials
 from halfmoon.runtime.atomic_write import atomic_write
 
-__all__ = ["EXPERIMENTS", "reproduce"]
+__all__ = ["EXPERIMENTS", "Options", "count_of_claims", "reproduce"]
 
 EXPERIMENTS: dict[str, Callable[[Options], Experiment]] = {
     "table1": table1.experiment,

@@ -1,6 +1,7 @@
 """Graphs on the data: k-NN graphs, edge weights, Laplacians, connected components."""
 
 from halfmoon.graph._adjacency import check_graph
+from halfmoon.graph._approximate import ApproximateSearch
 from halfmoon.graph._components import Components, connected_components
 from halfmoon.graph._duplicates import Duplicates, RowLookup, find_duplicates
 from halfmoon.graph._knn import graph_of_lists, knn_graph
@@ -11,6 +12,7 @@ from halfmoon.graph._report import GraphReport
 
 __all__ = [
     "METRICS",
+    "ApproximateSearch",
     "Components",
     "Duplicates",
     "GraphReport",

@@ -202,6 +202,11 @@ def _precomputed_neighbors(D: Any, k: int) -> tuple[Matrix, Indices]:
     n = D.shape[0]
     if D.shape[1] != n:
         raise ValueError(f"metric='precomputed' needs a square matrix of distances. Got shape {D.shape}.")
+    difference = abs(D - D.T)
+    if difference.max() > 1e-8 * abs(D).max():
+        raise ValueError(
+            "The matrix of distances is not symmetric. Symmetrise it with (D + D.T) / 2, or check its rows."
+        )
     distances, indices = np.empty((n, k)), np.empty((n, k), dtype=np.intp)
     for i in range(n):
         columns, row = _known_distances(D, i)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from halfmoon._validation import check_integer, labeled_mask
 from halfmoon.kernels import DataDependentKernel
 from halfmoon.plotting._reading import fitted_kernel, unwrap
-from halfmoon.plotting._style import COLORS, GREY, Display
+from halfmoon.plotting.style import COLORS, GREY, Display
 from halfmoon.semi_supervised import LapEstimator
 
 __all__ = ["ComponentSizesDisplay"]

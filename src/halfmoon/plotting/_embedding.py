@@ -20,7 +20,7 @@ from halfmoon.plotting._reading import (
     unit_diagonal,
     unwrap,
 )
-from halfmoon.plotting._style import EDGE, GREY, LABELED_ENTRY, SEQUENTIAL, Display, color, legend_entry, marker
+from halfmoon.plotting.style import EDGE, GREY, LABELED_ENTRY, SEQUENTIAL, Display, color, legend_entry, marker
 
 __all__ = ["EmbeddingDisplay"]
 

@@ -12,7 +12,7 @@ from sklearn.preprocessing import KernelCenterer
 
 from halfmoon._validation import check_points
 from halfmoon.plotting._reading import at_most, fitted_kernel, predict, unit_diagonal, unwrap
-from halfmoon.plotting._style import SEQUENTIAL, Display
+from halfmoon.plotting.style import SEQUENTIAL, Display
 
 __all__ = ["KernelMatrixDisplay"]
 

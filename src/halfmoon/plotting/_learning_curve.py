@@ -11,7 +11,7 @@ from sklearn.base import clone, is_regressor
 from sklearn.utils import check_random_state
 
 from halfmoon._validation import check_integer, labeled_mask, take_rows
-from halfmoon.plotting._style import Display, color, line, marker
+from halfmoon.plotting.style import Display, color, line, marker
 
 __all__ = ["LearningCurveDisplay"]
 

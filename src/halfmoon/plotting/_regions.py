@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from halfmoon._validation import check_features, check_integer, check_real, labeled_mask
 from halfmoon.kernels import DataDependentKernel
 from halfmoon.plotting._reading import class_scores, find_kernel, fitted_kernel, margins, own_examples, unwrap
-from halfmoon.plotting._style import EDGE, GREY, LABELED_ENTRY, Display, color, legend_entry, marker
+from halfmoon.plotting.style import EDGE, GREY, LABELED_ENTRY, Display, color, legend_entry, marker
 
 __all__ = ["DecisionRegionDisplay"]
 

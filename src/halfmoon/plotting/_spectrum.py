@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halfmoon.plotting._reading import fitted_kernel, unwrap
-from halfmoon.plotting._style import GREY, Display, color, line, marker
+from halfmoon.plotting.style import GREY, Display, color, line, marker
 
 __all__ = ["SpectrumDisplay"]
 

@@ -149,6 +149,8 @@ def class_labels(y: Any, n: int) -> tuple[NDArray[np.bool_], NDArray[Any], NDArr
 
 def regression_targets(y: Any, n: int) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
     """Return which rows have a target, and the targets (NaN where there is none)."""
+    if hasattr(y, "to_numpy") and hasattr(getattr(y, "dtype", None), "na_value"):
+        y = y.to_numpy(dtype=np.float64, na_value=np.nan)
     targets = np.asarray(_checked(y), dtype=np.float64)
     if targets.shape != (n,):
         raise ValueError(f"y must hold one target a row of X: expected shape ({n},), got {targets.shape}.")
@@ -167,4 +169,6 @@ def _checked(y: Any) -> Any:
         raise ValueError("This estimator requires y to be passed, but the target y is None.")
     if isinstance(y, list):
         return y
+    if hasattr(y, "to_numpy") and hasattr(getattr(y, "dtype", None), "na_value"):
+        return y.to_numpy(dtype=object)  # of pandas, Int64 say: as floats they would come back as floats
     return column_or_1d(y, warn=True)
