@@ -11,7 +11,8 @@ from scipy import sparse
 
 from halfmoon import DataDependentKernel, Geometry, restrict
 from halfmoon.exceptions import DisconnectedGraphWarning
-from halfmoon.graph import ApproximateSearch, knn_graph
+from halfmoon.graph import knn_graph
+from halfmoon.graph._approximate import ApproximateSearch
 from halfmoon.kernels import warp
 from halfmoon.regularizers import PowerRegularizer, SpectralRegularizer
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 MODULES = ["halfmoon", "halfmoon.graph", "halfmoon.geometry", "halfmoon.regularizers", "halfmoon.solvers",
-           "halfmoon.geometry", "halfmoon.kernels", "halfmoon.plotting"]  # fmt: skip
+           "halfmoon.kernels", "halfmoon.model_selection", "halfmoon.plotting"]  # fmt: skip
 
 
 def test_contract_of_names():

@@ -6,7 +6,6 @@ import pytest
 from artists import KERNEL, legend_names, scatters
 from matplotlib.collections import LineCollection
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -93,9 +92,6 @@ def test_errors(blobs, classifier, regressor, kernel):
         DecisionRegionDisplay.from_estimator(LapSVC(), X)
     with pytest.raises(TypeError, match=r"pipeline\[:-1\].transform"):
         DecisionRegionDisplay.from_estimator(make_pipeline(StandardScaler(), SVC()).fit(X, y), X)
-    forgetful = LapSVC(kernel=clone(KERNEL).set_params(extension="kernel")).fit(X, few)
-    with pytest.raises(ValueError, match="has forgotten the points of its graph"):
-        DecisionRegionDisplay.from_estimator(forgetful, X, edges=True)
     bare = LapSVC(kernel=DataDependentKernel(regularizer=200 * np.eye(120) - np.ones((120, 120)))).fit(X, few)
     with pytest.raises(ValueError, match="has no graph to draw"):
         DecisionRegionDisplay.from_estimator(bare, X, edges=True)

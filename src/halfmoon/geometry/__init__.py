@@ -1,6 +1,8 @@
 """What the data say before any label: landmarks, the restricted regulariser, interpolation (sections 2 to 4)."""
 
-from halfmoon.geometry._geometry import DEFAULT_LANDMARKS, Geometry, GeometrySettings
+from halfmoon.geometry._geometry import DEFAULT_LANDMARKS as DEFAULT_LANDMARKS  # for the packages above
+from halfmoon.geometry._geometry import Geometry
+from halfmoon.geometry._geometry import GeometrySettings as GeometrySettings
 from halfmoon.geometry._interpolation import interpolate, interpolation_rows, interpolation_rows_of_powers
 from halfmoon.geometry._landmarks import check_landmarks, select_landmarks
 from halfmoon.geometry._restriction import (
@@ -14,9 +16,7 @@ from halfmoon.geometry._restriction import (
 )
 
 __all__ = [
-    "DEFAULT_LANDMARKS",
     "Geometry",
-    "GeometrySettings",
     "Restriction",
     "check_landmarks",
     "compute_restriction",

@@ -39,7 +39,8 @@ def labeled_scorer(scoring: Any) -> Callable[[Any, Any, Any], float]:
     >>> from halfmoon.model_selection import LabeledKFold, labeled_scorer
     >>> X, y = make_moons(100, noise=0.1, random_state=0)
     >>> few = np.where(np.arange(100) < 30, y, -1)
-    >>> scores = cross_val_score(LapSVC(), X, few, cv=LabeledKFold(3), scoring=labeled_scorer("balanced_accuracy"))
+    >>> scorer = labeled_scorer("balanced_accuracy")
+    >>> scores = cross_val_score(LapSVC(n_neighbors=15), X, few, cv=LabeledKFold(3), scoring=scorer)
     >>> bool(scores.mean() > 0.6)
     True
     """

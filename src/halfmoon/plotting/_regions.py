@@ -263,11 +263,6 @@ def _edges(kernel: DataDependentKernel) -> Matrix:
     """Return the ends of the edges of the graph, each edge once."""
     if kernel.graph_ is None:
         raise ValueError("This kernel was given a regulariser and has no graph to draw. Leave edges=False.")
-    if kernel.points_ is None:
-        raise ValueError(
-            "A kernel fitted with extension='kernel' has forgotten the points of its graph. Fit it with "
-            "extension='auto', or leave edges=False."
-        )
     rows, columns = kernel.graph_.nonzero()
     once = rows < columns
     vertices = _plane(kernel.points_)
