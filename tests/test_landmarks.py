@@ -122,3 +122,11 @@ def test_integers_are_points_like_others(rng, method):
     X = rng.integers(0, 255, size=(40, 5)).astype(np.uint8)
     whole = select_landmarks(X.astype(np.float32), 10, method=method, random_state=3)
     np.testing.assert_array_equal(select_landmarks(X, 10, method=method, random_state=3), whole)
+
+
+def test_a_rule_of_ones_own(rng):
+    X = rng.normal(size=(50, 2))
+    leftmost = select_landmarks(X, 5, method=lambda X, size, labeled, rng: np.argsort(X[:, 0])[:size])
+    np.testing.assert_array_equal(leftmost, np.argsort(X[:, 0])[:5])
+    with pytest.raises(ValueError, match="must lie in"):
+        select_landmarks(X, 1, method=lambda X, size, labeled, rng: [50])

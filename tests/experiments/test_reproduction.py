@@ -164,7 +164,7 @@ def test_a_table_without_its_last_line_is_never_seen(tmp_path):
     table.add(1, [{"a": 0.1}])
     table.add(0, [{"a": "text"}])
     assert Table(tmp_path / "t.csv").rows == [{"trial": 0, "a": "text"}, {"trial": 1, "a": 0.1}]
-    assert not list(tmp_path.glob("*.part"))
+    assert not list(tmp_path.glob(".halfmoon.*.tmp"))
 
 
 def test_missing_data_names_both_ways_out(tmp_path, monkeypatch):

@@ -472,7 +472,7 @@ def _check_size(name: str, size: int, index: NeighborIndex) -> None:
 def _choose_landmarks(X: Any, labeled: NDArray[np.bool_] | None, settings: GeometrySettings) -> Indices:
     n = X.shape[0]
     size = settings.n_landmarks
-    if size is None and isinstance(settings.landmarks, str):
+    if size is None and (isinstance(settings.landmarks, str) or callable(settings.landmarks)):
         size = min(DEFAULT_LANDMARKS, n)
     y = None if labeled is None else np.where(labeled, 0, -1)
     return select_landmarks(X, size, method=settings.landmarks, y=y, random_state=settings.random_state)

@@ -38,11 +38,12 @@ def select_landmarks(
         The data.
     n_landmarks : int, default=None
         How many, at most n. Needed unless `method` is an array of indices.
-    method : {"random", "kmeans++", "farthest"} or array-like of int, default="random"
+    method : {"random", "kmeans++", "farthest"}, callable or array-like of int, default="random"
         "random": uniform; if `y` is given, with a bias to labelled points. "kmeans++": the seeding of
         k-means, spread out but dense where the data are. "farthest": each landmark is the point farthest
-        from those before it, the best cover and the most sensitive to outliers. An array of row indices
-        is checked and returned.
+        from those before it, the best cover and the most sensitive to outliers. A rule of your own is called as
+        ``rule(X, n_landmarks, labeled, rng)``, with the labelled rows and a RandomState, and returns row indices. An
+        array of row indices is checked and returned.
     y : array-like of shape (n,), default=None
         Labels; -1, NaN, None or pandas.NA mark unlabelled rows.
     label_share : float, default=0.8
@@ -78,6 +79,10 @@ def select_landmarks(
         assert n_landmarks is not None
         rng = check_random_state(random_state)
         landmarks = METHODS[method](X, n_landmarks, np.flatnonzero(labeled), label_share, rng)
+    elif callable(method):
+        check_integer("n_landmarks", n_landmarks, low=1, high=n, advice=f"X has {n} rows.")
+        rule = method(X, n_landmarks, np.flatnonzero(labeled), check_random_state(random_state))
+        landmarks = check_landmarks(rule, n)
     else:
         landmarks = check_landmarks(method, n)
         if n_landmarks is not None and n_landmarks != len(landmarks):
