@@ -2,7 +2,7 @@
 Digits with few labels
 ======================
 
-1,797 images of digits, and the error on the unlabelled ones against the number of labels a class. All methods have
+1,797 images of digits, and the error on the unlabelled ones against the number of labels per class. All methods have
 their defaults except 8 neighbours for both graph methods and 200 landmarks.
 """
 
@@ -19,7 +19,7 @@ model = LapSVC(kernel=DataDependentKernel(n_neighbors=8, n_landmarks=200, random
 
 
 def draw_labels(per_class, seed):
-    """Return the rows of a few labels a class, drawn at random."""
+    """Return the rows of a few labels per class, drawn at random."""
     rng = np.random.default_rng(seed)
     return np.concatenate([rng.permutation(np.flatnonzero(y == c))[:per_class] for c in range(10)])
 
@@ -50,7 +50,7 @@ figure, ax = plt.subplots(figsize=(6, 3.6), layout="constrained")
 for name, color in zip(errors, ("#0072b2", "#009e73", "#d55e00"), strict=True):
     mean, spread = errors[name].mean(axis=1), errors[name].std(axis=1)
     ax.errorbar(counts, mean, yerr=spread, marker="o", capsize=3, color=color, label=name)
-ax.set(xlabel="labels a class", ylabel="error on unlabelled images, %", xticks=counts, ylim=(0, None))
+ax.set(xlabel="labels per class", ylabel="error on unlabelled images, %", xticks=counts, ylim=(0, None))
 ax.legend(frameon=False)
 plt.show()
 

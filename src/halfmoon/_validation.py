@@ -131,7 +131,7 @@ def labeled_mask(y: Any, n_samples: int) -> NDArray[np.bool_]:
     y = np.asarray(y)
     if y.shape != (n_samples,):
         raise ValueError(
-            f"y must hold one label a row of X: expected shape ({n_samples},), got {y.shape}. "
+            f"y must hold one label per row of X: expected shape ({n_samples},), got {y.shape}. "
             "Mark unlabelled rows with -1 (classes) or NaN (targets)."
         )
     if y.dtype.kind in "OUS":

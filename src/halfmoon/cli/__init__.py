@@ -1,6 +1,6 @@
 """The command ``halfmoon``: fit, predict, evaluate, cluster and diagnose data files.
 
-One module a command. Commands import the library when they run: ``halfmoon --help`` must not wait for it.
+One module per command. Commands import the library when they run: ``halfmoon --help`` must not wait for it.
 """
 
 from __future__ import annotations

@@ -81,7 +81,7 @@ class Result:
 
 
 def tasks(config: Config) -> list[Task]:
-    """Return circles and moons with 40 landmarks and digits with 200, three labels a class."""
+    """Return circles and moons with 40 landmarks and digits with 200, three labels per class."""
     size, seed = int(500 * config.scale), config.seed
     circles = make_circles(2 * size, noise=0.03, factor=0.5, random_state=seed)
     moons = make_moons(2 * size, noise=0.05, random_state=seed)

@@ -56,7 +56,7 @@ def interpolate(Q: Regularizer, restriction: Restriction, h_hat: ArrayLike, opti
     S = restriction.landmarks
     if values.ndim not in (1, 2) or values.shape[0] != len(S) or not np.isfinite(values).all():
         raise ValueError(
-            f"h_hat must hold one finite value a landmark: expected {len(S)} rows, got shape {values.shape}."
+            f"h_hat must hold one finite value per landmark: expected {len(S)} rows, got shape {values.shape}."
         )
     h = values.reshape(len(S), -1)
     units = np.abs(h).max(axis=0, initial=0.0)
@@ -84,7 +84,7 @@ def interpolation_rows(
 ) -> Matrix:
     """Return the given rows of T, the interpolation of Theorem 3.2 from S to all points: h*_rows = T_rows h_hat.
 
-    One solve a row that is not a landmark; landmarks have rows of the identity.
+    One solve per row that is not a landmark; landmarks have rows of the identity.
 
     Examples
     --------

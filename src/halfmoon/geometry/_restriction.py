@@ -45,7 +45,7 @@ class Restriction:
     smooth : ndarray of shape (n_hat, n_hat)
         The part of A = Q^+ on S that was solved for; `greens` adds the modes.
     modes : ndarray of shape (n_hat, c)
-        The part of A known in closed form: A = smooth + modes modes'. One column a component, of size
+        The part of A known in closed form: A = smooth + modes modes'. One column per component, of size
         ridge^(-power / 2), which may exceed the rest by so much that it must stay factored.
     error_bound : float
         Verified bound on the largest error of an entry of `smooth`, relative to its largest entry: what

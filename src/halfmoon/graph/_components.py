@@ -56,7 +56,7 @@ class Components:
         return np.bincount(self.labels[vertices], minlength=self.count)
 
     def modes(self, weights: NDArray[np.float64]) -> sparse.csr_array:
-        """Return orthonormal columns, one a component, proportional to sqrt(weights) on it.
+        """Return orthonormal columns, one per component, proportional to sqrt(weights) on it.
 
         With unit weights these are the null vectors 1_C / sqrt|C| of L, with the degrees those of
         L_norm, D^1/2 1_C / sqrt(vol C).

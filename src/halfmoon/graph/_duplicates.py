@@ -32,7 +32,7 @@ class Duplicates:
     first: NDArray[np.intp]  # a row for each distinct point
 
     def mean(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return one row a distinct point: the mean over its copies."""
+        """Return one row per distinct point: the mean over its copies."""
         if len(self.first) == len(self.group):
             return values.copy()
         n, m = len(self.group), len(self.first)

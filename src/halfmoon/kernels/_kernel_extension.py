@@ -77,7 +77,7 @@ class KernelExtension:
 
     @cached_property
     def _rest(self) -> Matrix:
-        """I - eta K_hat C, a row a landmark; as A C where eta K_hat outweighs A and the difference would cancel."""
+        """I - eta K_hat C, a row per landmark; as A C where eta K_hat outweighs A and the difference would cancel."""
         F, r = self.root, self._restriction
         if r.range_basis is not None or not self._is_loud:
             return np.eye(len(self._K_hat)) - self.eta * ((self._K_hat @ F) @ F.T)

@@ -24,7 +24,7 @@ class LearningCurveDisplay(Display):
     Parameters
     ----------
     table : DataFrame, mapping of columns or sequence of mappings
-        Results, one row a method, number of labels and draw, with columns "method", "n_labeled" and "error".
+        Results, one row per method, number of labels and draw, with columns "method", "n_labeled" and "error".
     error_name : str, default="test error"
         Name of the error on the axis.
 

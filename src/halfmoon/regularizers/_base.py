@@ -45,7 +45,7 @@ class Greens:
     smooth : ndarray of shape (n_hat, n_hat)
         The part that was solved for; symmetric.
     modes : ndarray of shape (n_hat, c)
-        The closed-form part: columns with disjoint supports, one a component with landmarks; may be empty.
+        The closed-form part: columns with disjoint supports, one per component with landmarks; may be empty.
     bound : float
         Verified bound on the largest error of an entry of `smooth`, rounding included.
     bound_kind : {"proven", "probable", "estimated"}

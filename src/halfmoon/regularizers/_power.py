@@ -88,7 +88,7 @@ class PowerRegularizer(GraphRegularizer):
 
     @property
     def modes(self) -> sparse.csr_array:
-        """One vector a component, 1_C / sqrt|C| or D^1/2 1_C / sqrt(vol C): Q V = ridge^power V."""
+        """One vector per component, 1_C / sqrt|C| or D^1/2 1_C / sqrt(vol C): Q V = ridge^power V."""
         return self.inverse.system.modes
 
     @property

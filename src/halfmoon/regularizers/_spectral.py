@@ -80,7 +80,7 @@ class SpectralRegularizer(GraphRegularizer):
 
     @property
     def modes(self) -> sparse.csr_array:
-        """One vector a component: Q V = r(0) V."""
+        """One vector per component: Q V = r(0) V."""
         return self.system.modes
 
     @property

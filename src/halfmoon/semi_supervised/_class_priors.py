@@ -24,7 +24,7 @@ def offsets_for_priors(values: Matrix, priors: Any, n_classes: int) -> NDArray[n
     priors = np.asarray(priors, dtype=np.float64)
     if priors.shape != (n_classes,) or np.any(priors <= 0.0) or abs(priors.sum() - 1.0) > 1e-6:
         raise ValueError(
-            f"The 'priors' parameter must hold {n_classes} positive shares, one a class in the order of classes_, "
+            f"The 'priors' parameter must hold {n_classes} positive shares, one per class in the order of classes_, "
             f"that sum to 1. Got {priors!r}."
         )
     if values.shape[1] == 1:  # two classes: a quantile

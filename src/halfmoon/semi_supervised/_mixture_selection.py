@@ -1,9 +1,9 @@
 """extension="auto": how much of the graph, how much of the base kernel, and which ridge, by closed-form leave-one-out.
 
 With few labels a leave-one-out error is noise, so it enters as a likelihood beside a weak prior: log-loss of the
-held-out predictions for classes, squared error for targets. With one label a class the prior decides alone.
+held-out predictions for classes, squared error for targets. With one label per class the prior decides alone.
 
-The kernel extension is not among the candidates. Most labelled rows are landmarks, where it has been bent exactly, so
+The kernel extension is not among the candidates. Most labelled rows are landmarks, where it has been warped exactly, so
 that its leave-one-out error says nothing about other rows (docs/estimators.md has the figures); name it to have it.
 """
 

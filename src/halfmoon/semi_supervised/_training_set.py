@@ -153,7 +153,7 @@ def regression_targets(y: Any, n: int) -> tuple[NDArray[np.bool_], NDArray[np.fl
         y = y.to_numpy(dtype=np.float64, na_value=np.nan)
     targets = np.asarray(_checked(y), dtype=np.float64)
     if targets.shape != (n,):
-        raise ValueError(f"y must hold one target a row of X: expected shape ({n},), got {targets.shape}.")
+        raise ValueError(f"y must hold one target per row of X: expected shape ({n},), got {targets.shape}.")
     if np.isinf(targets).any():
         raise ValueError("Input y contains infinity or a value too large for dtype('float64').")
     largest = float(np.nanmax(np.abs(targets), initial=0.0))

@@ -92,7 +92,7 @@ def project_out(modes: sparse.csr_array, B: NDArray[np.float64]) -> NDArray[np.f
 def _signed_components(
     off: sparse.csr_array,
 ) -> tuple[NDArray[np.intp], NDArray[np.float64], NDArray[np.bool_]]:
-    """Return component labels, a sign a vertex, and for each component whether the signs balance."""
+    """Return component labels, a sign per vertex, and for each component whether the signs balance."""
     count, labels = csgraph.connected_components(off, directed=False)
     n = off.shape[0]
     if off.nnz == 0 or off.data.max() < 0.0:

@@ -79,7 +79,7 @@ def solve_sdd(
     right = np.asarray(B, dtype=np.float64)
     if right.ndim not in (1, 2) or right.shape[0] != A.shape[0] or not np.isfinite(right).all():
         raise ValueError(
-            f"B must be finite with {A.shape[0]} rows, one a row of A, and one or two dimensions. "
+            f"B must be finite with {A.shape[0]} rows, one per row of A, and one or two dimensions. "
             f"Got shape {right.shape}."
         )
     modes = null_modes(A)

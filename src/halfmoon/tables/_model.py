@@ -90,7 +90,7 @@ class TableModel(BaseEstimator):
         return predicted if self.classes is None else self.classes[predicted]
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the probability of every class, one column a class."""
+        """Return the probability of every class, one column per class."""
         return self.pipeline.predict_proba(self._features(X))
 
     def predict_deviation(self, X: Any) -> NDArray[np.float64]:

@@ -142,7 +142,7 @@ def _read_npz(path: Path, wanted: Wanted) -> Table:
             raise DataFileError(f"{path}: there is no array {target!r}. {known_columns(target, list(arrays))}")
         if arrays[target].shape != (X.shape[0],):
             raise DataFileError(
-                f"{path}: {target!r} has shape {arrays[target].shape} and X has {X.shape[0]} rows. Give one a row."
+                f"{path}: {target!r} has shape {arrays[target].shape} and X has {X.shape[0]} rows. Give one per row."
             )
         y = as_cells(arrays[target].astype(object))
     return Table(path, X if X.dtype.kind == "f" else X.astype(np.float64), y, target)
