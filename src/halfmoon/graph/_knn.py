@@ -203,9 +203,12 @@ def _precomputed_neighbors(D: Any, k: int) -> tuple[Matrix, Indices]:
     if D.shape[1] != n:
         raise ValueError(f"metric='precomputed' needs a square matrix of distances. Got shape {D.shape}.")
     difference = abs(D - D.T)
+    if sparse.issparse(D):  # a distance may be stored on one side alone
+        known = sparse.csr_array(D != 0)
+        difference = difference * known * known.T
     if difference.max() > 1e-8 * abs(D).max():
         raise ValueError(
-            "The matrix of distances is not symmetric. Symmetrise it with (D + D.T) / 2, or check its rows."
+            "The matrix of distances is not symmetric. Symmetrise it with (D + D.T) / 2 or check its rows."
         )
     distances, indices = np.empty((n, k)), np.empty((n, k), dtype=np.intp)
     for i in range(n):
