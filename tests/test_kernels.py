@@ -418,3 +418,9 @@ def test_small_features_give_the_kernel_of_large_ones(rng):
 
 def test_the_width_of_points_whose_distances_vanish_is_finite(rng):
     assert np.isfinite(median_gamma(rng.uniform(-1.0, 1.0, size=(20, 1)) * 1e-158))
+
+
+def test_budget_with_a_rule_of_ones_own(data):
+    X, _ = data
+    kernel = make(method="budget", n_landmarks=20, landmarks=lambda X, size, labeled, rng: np.arange(size)).fit(X)
+    assert_array_equal(kernel.landmark_indices_, np.arange(20))

@@ -381,7 +381,7 @@ def _build(
     else:
         W, Q = earlier.graph, earlier.regularizer
     if fresh("landmarks") or earlier is None:
-        S = _choose_landmarks(X, labeled, settings)  # sections 3 and 5.1
+        S = choose_landmarks(X, labeled, settings)  # sections 3 and 5.1
     else:
         S = earlier.landmarks
     reusable = earlier is not None and (not fresh("restrictions") or stale == _only_powers(earlier, settings))
@@ -469,7 +469,8 @@ def _check_size(name: str, size: int, index: NeighborIndex) -> None:
         )
 
 
-def _choose_landmarks(X: Any, labeled: NDArray[np.bool_] | None, settings: GeometrySettings) -> Indices:
+def choose_landmarks(X: Any, labeled: NDArray[np.bool_] | None, settings: GeometrySettings) -> Indices:
+    """Return the landmarks that settings ask for, by default 500 or all rows (sections 3 and 5.1)."""
     n = X.shape[0]
     size = settings.n_landmarks
     if size is None and (isinstance(settings.landmarks, str) or callable(settings.landmarks)):

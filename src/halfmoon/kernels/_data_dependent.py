@@ -23,7 +23,7 @@ from halfmoon._validation import (
     labeled_mask,
     validate_data,
 )
-from halfmoon.geometry import DEFAULT_LANDMARKS, Geometry, GeometrySettings, Restriction, select_landmarks
+from halfmoon.geometry import Geometry, GeometrySettings, Restriction, choose_landmarks
 from halfmoon.kernels._base import BaseKernel
 from halfmoon.kernels._gaussian_process import DataDependentGPKernel
 from halfmoon.kernels._warped import LandmarkKernel, WarpedKernel, warp
@@ -266,12 +266,7 @@ class DataDependentKernel(BaseEstimator):
         if self.method == "full":
             S = np.arange(X.shape[0])
             return S, Geometry.build(X, labeled=labeled, **self._settings(n_landmarks=None, landmarks=S, **dense))
-        size = min(DEFAULT_LANDMARKS, X.shape[0]) if self.n_landmarks is None else self.n_landmarks
-        y = None if labeled is None else np.where(labeled, 0, -1)
-        named = isinstance(self.landmarks, str)
-        S = select_landmarks(
-            X, size if named else self.n_landmarks, method=self.landmarks, y=y, random_state=self.random_state
-        )
+        S = choose_landmarks(X, labeled, GeometrySettings(**self._settings()))
         everything = np.arange(len(S))
         return S, Geometry.build(X[S], **self._settings(n_landmarks=None, landmarks=everything, **dense))
 
