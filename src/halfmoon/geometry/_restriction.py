@@ -180,7 +180,7 @@ def restrict(
     eps : float, default=1e-6
         Accuracy of the block: largest entry error relative to the largest entry, the closed-form modes
         not counted. The bound that was reached is verified from true residuals and returned; a bound
-        above `eps` is told by an `AccuracyWarning`.
+        above `eps` raises an `AccuracyWarning`.
     solver : str, default="auto"
         "direct" (sparse factorisation), "eigen" (dense), "cg" or "approx_cholesky" (tiled conjugate
         gradients, in nearly-linear time); for functions of L "eigen" or "chebyshev". "auto": "direct" up to
