@@ -1,8 +1,6 @@
 """What the data say before any label: landmarks, the restricted regulariser, interpolation (sections 2 to 4)."""
 
 from halfmoon.geometry._geometry import Geometry
-from halfmoon.geometry._geometry import GeometrySettings as GeometrySettings  # for the packages above
-from halfmoon.geometry._geometry import choose_landmarks as choose_landmarks
 from halfmoon.geometry._interpolation import interpolate, interpolation_rows, interpolation_rows_of_powers
 from halfmoon.geometry._landmarks import check_landmarks, select_landmarks
 from halfmoon.geometry._restriction import (
@@ -14,6 +12,8 @@ from halfmoon.geometry._restriction import (
     restrict_powers,
     warn_about,
 )
+from halfmoon.geometry._stages import GeometrySettings as GeometrySettings  # for the packages above
+from halfmoon.geometry._stages import choose_landmarks as choose_landmarks
 
 __all__ = [
     "Geometry",
