@@ -167,7 +167,7 @@ class _Trial:
                 for eta in self.grid.etas[: 1 if plain else None]:
                     kernel = warp(geometry, base_kernel=base, eta=eta, power=power, extension="graph")
                     params = {"power": power, "eta": eta, "width": width}
-                    yield _Candidate(params, KernelMixture(kernel, X_L, T, on_rows), is_landmark)
+                    yield _Candidate(params, KernelMixture(kernel, X_L, T, known_base=on_rows), is_landmark)
 
 
 def _tuned(curve: Curve, trial: _Trial, sizes: tuple[int, ...]) -> Iterator[dict[str, Any]]:
@@ -200,7 +200,10 @@ def _solved_together(chosen: Mapping[int, tuple[KernelMixture, Matrix]]) -> dict
     for power in {mixture.kernel.power for mixture, _ in chosen.values()}:
         own = {size: pair for size, pair in chosen.items() if pair[0].kernel.power == power}
         graphs = {size: mixture.kernel.graph_extension for size, (mixture, _) in own.items()}
-        columns = [np.column_stack([mixture.on_landmarks(dual), graphs[m].sizes]) for m, (mixture, dual) in own.items()]
+        columns = [
+            np.column_stack([mixture.of_graph("graph").on_landmarks(dual), graphs[m].sizes])
+            for m, (mixture, dual) in own.items()
+        ]
         values = next(iter(graphs.values())).on_points(np.hstack(columns))
         for place, size in enumerate(own):
             known[size] = values[:, [2 * place]], values[:, [2 * place + 1]]

@@ -59,6 +59,14 @@ class BaseKernel:
         centered = kernel == "rbf" and not sparse.issparse(sample)
         return cls(kernel, params, sample.mean(axis=0) if centered else 0.0)
 
+    @property
+    def name(self) -> str:
+        """What to call it in a report."""
+        kernel = self.kernel
+        if isinstance(kernel, str):
+            return kernel
+        return str(getattr(kernel, "__name__", type(kernel).__name__))
+
     def __call__(self, A: Any, B: Any) -> Matrix:
         """Return the matrix K(a, b)."""
         if isinstance(self.kernel, GPKernel):

@@ -7,6 +7,7 @@ K_SS = K_hat - eta K_hat (A + eta K_hat)^-1 K_hat is eq. 6 on the landmarks, T t
 from __future__ import annotations
 
 import copyreg
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -29,15 +30,25 @@ class GraphExtension:
 
     What only needs the values of some functions on the training points (a decision function, say) asks the geometry for
     these; Phi, of size n x n_hat, is computed when a kernel matrix is asked for.
+
+    `with_modes=False` leaves the modes of the components out of Q^+: a model with an intercept has the constants
+    already, and a small ridge would make them outweigh everything else.
     """
 
-    def __init__(self, geometry: Geometry, power: int | None, K_hat: Matrix, eta: float) -> None:
+    def __init__(
+        self, geometry: Geometry, power: int | None, K_hat: Matrix, eta: float, *, with_modes: bool = True
+    ) -> None:
         self.geometry, self.power, self.K_hat, self.eta = geometry, power, K_hat, eta
+        self.with_modes = with_modes
 
     @property
     def restriction(self) -> Restriction:
         """Q^+ on the landmarks."""
-        return self.geometry.restriction(self.power)
+        restriction = self.geometry.restriction(self.power)
+        if self.with_modes:
+            return restriction
+        nothing = np.zeros((len(restriction.landmarks), 0))
+        return replace(restriction, modes=nothing, null_basis=nothing)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle without what can be computed again.

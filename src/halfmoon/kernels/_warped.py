@@ -28,6 +28,7 @@ Matrix = NDArray[np.float64]
 EXTENSIONS = ("graph", "kernel")
 OUTWEIGHED = 100.0  # A / eta against K_hat at eta = 1, found by measurement (docs/estimators.md)
 MEDIAN_SAMPLE = 1000  # landmarks that the median heuristic of the RBF width looks at
+SMOOTH_STRENGTH = 10.0  # times eta: beside a base kernel of its own the smooth extension is graph alone
 LARGEST_ROUNDING = 1e-4  # of eq. 6 between the landmarks, without a warning
 
 
@@ -116,7 +117,7 @@ def warp(
     return kernel
 
 
-@storable(kept=("factor", "graph_extension"))
+@storable(kept=("factor", "graph_extension", "smooth_extension"))
 @dataclass(frozen=True)
 class WarpedKernel:
     """A data-dependent kernel: call it with one or two data matrices.
@@ -172,6 +173,14 @@ class WarpedKernel:
     def graph_extension(self) -> GraphExtension:
         """The extension through the graph, whatever the extension of this kernel is."""
         return GraphExtension(self.geometry, self.power, self.K_hat, self.eta)
+
+    @cached_property
+    def smooth_extension(self) -> GraphExtension:
+        """The graph extension without the modes, for models with an intercept and a base kernel of their own.
+
+        It is warped ten times as strongly: what the base kernel has to add, these models weigh themselves.
+        """
+        return GraphExtension(self.geometry, self.power, self.K_hat, SMOOTH_STRENGTH * self.eta, with_modes=False)
 
     @property
     def extension(self) -> GraphExtension | KernelExtension:

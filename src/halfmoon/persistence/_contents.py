@@ -139,6 +139,8 @@ class _Copier:
             vars(twin).pop("features", None)  # of size n x n_hat, and not what a decision function looks at
         if isinstance(value, WarpedKernel) and value.extension_name == "kernel":
             vars(twin).pop("graph_extension", None)
+        if isinstance(value, WarpedKernel) and bare:
+            vars(twin).pop("smooth_extension", None)  # only decision functions rest on it
         return twin
 
     def _copy_data(self, value: Any, bare: bool) -> Any:

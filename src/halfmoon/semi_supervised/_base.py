@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -19,17 +20,22 @@ from halfmoon.kernels import SHARED, DataDependentKernel, fit_small, resolve_ker
 from halfmoon.regularizers import Regularizer
 from halfmoon.runtime.progress import showing
 from halfmoon.runtime.transaction import transaction
+from halfmoon.semi_supervised._assessment import Comparison
 from halfmoon.semi_supervised._decision import DecisionFunction
 from halfmoon.semi_supervised._diagnosis import Diagnosis
+from halfmoon.semi_supervised._held_out import MOST_NESTED, held_out_values
 from halfmoon.semi_supervised._learned import LearnedModel, coverage_of, learn
-from halfmoon.semi_supervised._mixture_selection import Choice
+from halfmoon.semi_supervised._mixture_selection import Choice, select_mixture
+from halfmoon.semi_supervised._placed_rows import PlacedRows
 from halfmoon.semi_supervised._problem import LearningProblem
+from halfmoon.semi_supervised._report import Report
 from halfmoon.semi_supervised._training_set import TrainingSet
 from halfmoon.semi_supervised.losses import Loss
 
 __all__ = ["LapEstimator"]
 
 Matrix = NDArray[np.float64]
+SAMPLE = 2000  # unlabelled rows on which the report compares the model with its base kernel
 
 
 class LapEstimator(BaseEstimator):
@@ -71,7 +77,7 @@ class LapEstimator(BaseEstimator):
             problem = staged.problem(X, y, sample_weight)
             kernel = staged.fit_kernel(problem)
             problem = _sharing_rows(problem, kernel)
-            staged.adopt(learn(problem, kernel, staged.loss, staged.given_alpha))
+            staged.adopt(staged.learn(problem, kernel))
         return self
 
     def refit(self, y: Any, sample_weight: Any = None) -> Self:
@@ -93,7 +99,17 @@ class LapEstimator(BaseEstimator):
         labeled, targets, classes = self.read(y, len(before.problem.training.point))
         training = before.problem.unweighted.relabeled(labeled, targets, sample_weight)
         problem = LearningProblem.of(training, classes, getattr(self, "class_weight", None))
-        return self.adopt(learn(problem, before.kernel, self.loss, self.given_alpha, before.placed))
+        return self.adopt(self.learn(problem, before.kernel, before.placed))
+
+    def learn(
+        self, problem: LearningProblem, kernel: DataDependentKernel, known: PlacedRows | None = None
+    ) -> LearnedModel:
+        """Return the model that these parameters give; `known` rows of T are not solved for again."""
+        return learn(problem, kernel, self.loss, self.given_alpha, known=known, shares=self.shares(problem))
+
+    def shares(self, problem: LearningProblem) -> NDArray[np.float64] | None:
+        """Return the shares of the classes that the user knows."""
+        return None
 
     def problem(self, X: Any, y: Any, sample_weight: Any = None) -> LearningProblem:
         """Return what is to be learnt from checked data: distinct points, examples, weights."""
@@ -120,6 +136,7 @@ class LapEstimator(BaseEstimator):
         """Become the model that was learnt elsewhere, in a search say, from a problem of this estimator."""
         _warn_if_beyond_landmarks(learned)
         self._learned = learned
+        vars(self).pop("report_", None)  # of the model before
         return self
 
     @property
@@ -134,7 +151,7 @@ class LapEstimator(BaseEstimator):
 
     @property
     def dual_coef_(self) -> Matrix:
-        """Dual coefficients, one column per function."""
+        """Dual coefficients, one column per function; of the landmarks of assumed classes too, where priors are known."""
         return self._fitted.solution.dual
 
     @property
@@ -158,11 +175,22 @@ class LapEstimator(BaseEstimator):
             raise AttributeError(f"This {type(self).__name__} instance is not fitted yet. Call 'fit' first.")
         return self._learned
 
-    def _held_out(self, weights: Any) -> Matrix:
-        """Return leave-one-out values on the examples under a mixture of kernels, with the ridge that was chosen."""
+    def held_out_values(self, extension: str | None = None) -> Matrix:
+        """Return decision values on the labelled examples, each of a model that was chosen and fitted without it.
+
+        Parameters
+        ----------
+        extension : str, default=None
+            "base" for models that know nothing of the unlabelled rows; None: as this model was fitted.
+
+        Returns
+        -------
+        ndarray of shape (l, c)
+        """
         learned = self._fitted
-        problem = learned.problem
-        return self.loss(learned.choice.alpha).leave_one_out(learned.mixture.mixed(weights), problem.Y, problem.weights)
+        problem, kernel = learned.problem, learned.kernel
+        name = kernel.extension if extension is None else extension
+        return held_out_values(learned.mixture, problem, name, coverage_of(problem, kernel), self.loss)
 
     def _decide(self, X: Any) -> Matrix:
         """Return the decision values at new points."""
@@ -186,12 +214,43 @@ class LapEstimator(BaseEstimator):
             self.kernel = resolve_kernel(self.kernel)
         return super().set_params(**params)
 
+    @cached_property
+    def report_(self) -> Report:
+        """How good the model is, held out, and whether the unlabelled rows help; computed when it is first asked for."""
+        check_is_fitted(self, "decision_")
+        learned = self._fitted
+        names = type(self).__name__, f"{learned.mixture.kernel.base.name} kernel, labelled rows alone"
+        sample = _unlabeled_sample(learned.problem)
+        of_model, of_base = learned.decision(sample), self._base_decision()(sample)
+        compared = self._compare(names, of_model, of_base)
+        return Report(
+            estimator=type(self).__name__,
+            n_rows=learned.problem.training.X.shape[0],
+            n_labeled=learned.problem.training.n_examples,
+            disagreement=self._disagreement(of_model, of_base),
+            how=_how(learned.problem),
+            kernel=str(learned.choice),
+            **vars(compared),
+        )
+
     @abstractmethod
-    def _score_of(self, held_out: Matrix) -> float:
-        """Return the score of held-out values on the examples."""
+    def _compare(self, names: tuple[str, str], of_model: Matrix, of_base: Matrix) -> Comparison:
+        """Compare the model with its base kernel, given what both say on a sample of the unlabelled rows."""
+
+    @abstractmethod
+    def _disagreement(self, of_model: Matrix, of_base: Matrix) -> float:
+        """Return how much the two differ on a sample of the unlabelled rows."""
+
+    def _base_decision(self) -> DecisionFunction:
+        """Return the model that the base kernel gives on the labelled rows alone."""
+        learned = self._fitted
+        problem, mixture = learned.problem, learned.mixture
+        choice = select_mixture(mixture, problem, "base", coverage_of(problem, learned.kernel))
+        solution = self.loss(choice.alpha).fit(mixture.mixed(choice.weights), problem.Y, problem.weights)
+        return mixture.decision(choice.weights, solution.dual, solution.intercept)
 
     def diagnose(self) -> Diagnosis:
-        """Return a readout: components, landmarks, accuracy of the solves, and whether the unlabelled rows help.
+        """Return a readout: the report, and components, landmarks and accuracy of the solves beneath it.
 
         Examples
         --------
@@ -200,20 +259,29 @@ class LapEstimator(BaseEstimator):
         >>> from halfmoon import LapRLSClassifier
         >>> X, y = make_moons(200, noise=0.1, random_state=0)
         >>> print(LapRLSClassifier().fit(X, np.where(np.arange(200) % 20 == 0, y, -1)).diagnose())
-        halfmoon ...
+        LapRLSClassifier ...
         """
-        check_is_fitted(self, "decision_")
-        scores = {
-            "chosen": self._score_of(self._held_out(self.choice_.weights)),
-            "base kernel alone": self._score_of(self._held_out({"base": 1.0})),
-        }
-        return Diagnosis.of(type(self).__name__, self._learned, scores)
+        return Diagnosis.of(self._fitted, self.report_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.target_tags.required = True
         return tags
+
+
+def _unlabeled_sample(problem: LearningProblem) -> Any:
+    """Return some of the unlabelled points, evenly spread over their rows."""
+    training = problem.training
+    unlabeled = np.setdiff1d(np.arange(training.X.shape[0]), training.rows)
+    return training.X[unlabeled[:: -(-len(unlabeled) // SAMPLE) or 1]].astype(np.float64)
+
+
+def _how(problem: LearningProblem) -> str:
+    """Return how scores are held out, in words."""
+    if problem.training.n_examples > MOST_NESTED:
+        return "scores by leave-one-out"
+    return "scores by leave-one-out, the choice of the kernel repeated each time"
 
 
 def _sharing_rows(problem: LearningProblem, kernel: DataDependentKernel) -> LearningProblem:

@@ -12,11 +12,12 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from halfmoon._validation import labeled_mask
+from halfmoon.semi_supervised._assessment import Comparison, compare_classes
 from halfmoon.semi_supervised._base import LapEstimator
 from halfmoon.semi_supervised._calibration import Calibration
-from halfmoon.semi_supervised._class_priors import offsets_for_priors
+from halfmoon.semi_supervised._class_priors import AssumedClasses, class_shares, offsets_for_shares
 from halfmoon.semi_supervised._learned import LearnedModel
-from halfmoon.semi_supervised._problem import winners
+from halfmoon.semi_supervised._problem import LearningProblem, winners
 from halfmoon.semi_supervised._scores import labeled_rows
 from halfmoon.semi_supervised._training_set import class_labels
 
@@ -39,22 +40,61 @@ class LapClassifier(ClassifierMixin, LapEstimator):
 
     def adopt(self, learned: LearnedModel) -> Self:
         """Become the model that was learnt elsewhere, in a search say, from a problem of this estimator."""
-        problem = learned.problem
+        problem, shares = learned.problem, self.shares(learned.problem)
         assert problem.classes is not None
-        offsets, calibration = np.zeros(len(learned.solution.intercept)), None
-        if self.priors is not None:
+        offsets = np.zeros(len(learned.solution.intercept))
+        if shares is not None:
             values = learned.decision.on_training_points(problem.training.X)
             counts = np.bincount(problem.training.point[problem.training.point >= 0], minlength=len(values))
-            offsets = offsets_for_priors(np.repeat(values, counts, axis=0), self.priors, len(problem.classes))
-        if self.probability:
-            K = learned.mixture.mixed(learned.choice.weights)
-            held_out = self.loss(learned.choice.alpha).leave_one_out(K, problem.Y, problem.weights)
-            calibration = Calibration.fit(held_out + offsets, problem.training.targets, problem.weights)
+            offsets = offsets_for_shares(np.repeat(values, counts, axis=0), shares)
         super().adopt(learned)
         self.classes_, self._offsets = problem.classes, offsets
-        if calibration is not None:
-            self.calibration_ = calibration
+        if self.probability:
+            self.calibration_ = Calibration.fit(self.held_out_values(), problem.training.targets, problem.weights)
         return self
+
+    def shares(self, problem: LearningProblem) -> NDArray[np.float64] | None:
+        """Return the shares of the classes that the user knows."""
+        if self.priors is None or problem.classes is None:
+            return None
+        return class_shares(self.priors, problem.classes)
+
+    def held_out_values(self, extension: str | None = None) -> Matrix:
+        """Return decision values on the labelled examples, each of a model that was chosen and fitted without it.
+
+        Parameters
+        ----------
+        extension : str, default=None
+            "base" for models that know nothing of the unlabelled rows; None: as this model was fitted.
+
+        Returns
+        -------
+        ndarray of shape (l, c)
+        """
+        learned = self.learned_
+        shares = self.shares(learned.problem)
+        if extension is not None or shares is None:
+            return super().held_out_values(extension)
+        placed = learned.kernel.method != "budget"
+        return AssumedClasses.of(learned.mixture, learned.problem, shares, placed=placed).held_out(learned.choice)
+
+    def _compare(self, names: tuple[str, str], of_model: Matrix, of_base: Matrix) -> Comparison:
+        problem = self.learned_.problem
+        n = problem.training.X.shape[0] - len(np.unique(problem.training.rows))
+        held_out, shares = self.held_out_values("base"), self.shares(problem)
+        if shares is not None and len(of_base):  # the base kernel knows the shares too
+            held_out = held_out + offsets_for_shares(of_base, shares)
+        differ = self._differ(of_model, of_base)
+        return compare_classes(problem, self.held_out_values(), held_out, names, differ, n)
+
+    def _disagreement(self, of_model: Matrix, of_base: Matrix) -> float:
+        differ = self._differ(of_model, of_base)
+        return float(differ.mean()) if differ.size else 0.0
+
+    def _differ(self, of_model: Matrix, of_base: Matrix) -> NDArray[np.bool_]:
+        shares = self.shares(self.learned_.problem)
+        shift = 0.0 if shares is None or not len(of_base) else offsets_for_shares(of_base, shares)
+        return winners(of_model + self._offsets) != winners(of_base + shift)
 
     def decision_function(self, X: Any) -> Matrix:
         """Return the decision values of new points, one column per class; 1-D for two classes.
@@ -131,10 +171,6 @@ class LapClassifier(ClassifierMixin, LapEstimator):
     def transduction_(self) -> NDArray[Any]:
         """Classes of the training rows."""
         return self.classes_[winners(self._decide_training() + self._offsets)]
-
-    def _score_of(self, held_out: Matrix) -> float:
-        training = self._learned.problem.training
-        return float(np.average(winners(held_out) == training.targets, weights=training.weights))
 
 
 def _shaped(values: Matrix) -> Matrix:

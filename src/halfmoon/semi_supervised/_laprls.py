@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from halfmoon._validation import check_points, check_real, validate_data
 from halfmoon.runtime.storable import storable
+from halfmoon.semi_supervised._assessment import Comparison, compare_targets
 from halfmoon.semi_supervised._base import LapEstimator
 from halfmoon.semi_supervised._classifier import LapClassifier
 from halfmoon.semi_supervised._scores import labeled_rows, r_squared
@@ -44,7 +45,7 @@ class _Ridge(LapEstimator):
     @property
     def loo_residuals_(self) -> Matrix:
         """Leave-one-out residuals on the labelled examples: y_i - f(x_i), f fitted without i."""
-        return self._solution().residuals
+        return self._solution().residuals[: self._fitted.problem.training.n_examples]
 
 
 @storable
@@ -245,6 +246,14 @@ class LapRLSRegressor(RegressorMixin, _Ridge):
         X, y, sample_weight = labeled_rows(X, y, sample_weight, ~np.isnan(y))
         return r_squared(y, self.predict(X), sample_weight)
 
-    def _score_of(self, held_out: Matrix) -> float:
-        training = self._learned.problem.training
-        return r_squared(training.targets, held_out[:, 0], training.weights)
+    def _compare(self, names: tuple[str, str], of_model: Matrix, of_base: Matrix) -> Comparison:
+        problem = self.learned_.problem
+        n = problem.training.X.shape[0] - len(np.unique(problem.training.rows))
+        model, base = self.held_out_values()[:, 0], self.held_out_values("base")[:, 0]
+        return compare_targets(problem, model, base, names, (of_model - of_base)[:, 0], n)
+
+    def _disagreement(self, of_model: Matrix, of_base: Matrix) -> float:
+        targets = self.learned_.problem.training.targets
+        unit = self.learned_.problem.unit
+        variance = max(float(np.var(targets / unit)), np.finfo(float).tiny)
+        return float(np.mean(np.square((of_model - of_base) / unit))) / variance if len(of_model) else 0.0

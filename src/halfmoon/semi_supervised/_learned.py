@@ -5,28 +5,56 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from halfmoon.kernels import DataDependentKernel
 from halfmoon.runtime.storable import storable
+from halfmoon.semi_supervised._class_priors import AssumedClasses
 from halfmoon.semi_supervised._decision import DecisionFunction
-from halfmoon.semi_supervised._mixture import KernelMixture
+from halfmoon.semi_supervised._mixture import BaseOnRows, KernelMixture
 from halfmoon.semi_supervised._mixture_selection import Choice, Coverage, select_mixture
 from halfmoon.semi_supervised._placed_rows import PlacedRows
 from halfmoon.semi_supervised._problem import LearningProblem
 from halfmoon.semi_supervised.losses import DualSolution, Loss
 
-__all__ = ["LearnedModel", "learn", "mixture_of", "place"]
+__all__ = ["LearnedModel", "choose", "coverage_of", "learn", "mixture_of", "place"]
 
 
 @storable
 @dataclass(frozen=True)
 class LearnedModel:
-    """Everything that a fit has made, in the order in which it was made."""
+    """Everything that a fit has made, in the order in which it was made.
+
+    Attributes
+    ----------
+    problem : LearningProblem
+        The labelled examples.
+    kernel : DataDependentKernel
+        The fitted kernel.
+    placed : PlacedRows or None
+        Rows of T of the labelled rows.
+    mixture : KernelMixture
+        The kernels on the labelled rows.
+    choice : Choice
+        Their weights and the ridge.
+    examples : LearningProblem
+        What was fitted to: `problem` and, where the shares of the classes are known, landmarks of assumed classes.
+    expansion : KernelMixture
+        The kernels on the rows of `examples`.
+    solution : DualSolution
+        Dual coefficients of `examples`.
+    decision : DecisionFunction
+        The function on all points.
+    """
 
     problem: LearningProblem
     kernel: DataDependentKernel
     placed: PlacedRows | None
     mixture: KernelMixture
     choice: Choice
+    examples: LearningProblem
+    expansion: KernelMixture
     solution: DualSolution
     decision: DecisionFunction
 
@@ -39,14 +67,32 @@ def place(kernel: DataDependentKernel, problem: LearningProblem, known: PlacedRo
     return PlacedRows.solve(geometry, rows) if known is None else known.extended(geometry, rows)
 
 
-def mixture_of(kernel: DataDependentKernel, problem: LearningProblem, placed: PlacedRows | None) -> KernelMixture:
+def mixture_of(
+    kernel: DataDependentKernel,
+    problem: LearningProblem,
+    placed: PlacedRows | None,
+    known_base: BaseOnRows | None = None,
+) -> KernelMixture:
     """Return the kernels on the labelled rows."""
     X_L, warped = problem.training.X_L, kernel.warped_
-    if placed is not None:
-        return KernelMixture(warped, X_L, placed.of_power(warped.power))
     if kernel.extension == "kernel":
-        return KernelMixture(warped, X_L, None)
-    return KernelMixture(warped, X_L, warped.geometry.place(X_L))  # the budget kernel: new points to its graph
+        return KernelMixture(warped, X_L, None, None, known_base)
+    if placed is not None:
+        T = placed.of_power(warped.power)
+    else:
+        T = warped.geometry.place(X_L)  # the budget kernel: new points to its graph
+    return KernelMixture(warped, X_L, T, _components_of(kernel, problem), known_base)
+
+
+def _components_of(kernel: DataDependentKernel, problem: LearningProblem) -> NDArray[np.intp] | None:
+    """Return the components of the labelled rows; None where the graph is connected."""
+    geometry, rows = kernel.geometry_, problem.training.rows
+    if geometry.components.count == 1:
+        return None
+    if kernel.method == "budget":
+        nearest = geometry.index.query(problem.training.X_L, 1)[1][:, 0]
+        rows = geometry.duplicates.first[nearest]
+    return geometry.components.labels[rows].astype(np.intp)
 
 
 def learn(
@@ -54,18 +100,24 @@ def learn(
     kernel: DataDependentKernel,
     loss: Callable[[float], Loss],
     alpha: float | None,
+    *,
     known: PlacedRows | None = None,
+    shares: NDArray[np.float64] | None = None,
 ) -> LearnedModel:
     """Place the labelled rows, choose the mixture and the ridge, solve, and make the decision function.
 
-    `loss` gives the loss for a ridge; `alpha` is that of the user, or None.
+    `loss` gives the loss for a ridge; `alpha` is that of the user, or None; `shares` are those of the classes, if known.
     """
     placed = place(kernel, problem, known)
     mixture = mixture_of(kernel, problem, placed)
     choice = choose(problem, kernel, mixture, alpha)
-    solution = loss(choice.alpha).fit(mixture.mixed(choice.weights), problem.Y, problem.weights)
-    decision = mixture.decision(choice.weights, solution.dual, solution.intercept)
-    return LearnedModel(problem, kernel, placed, mixture, choice, solution, decision)
+    examples, expansion = problem, mixture
+    if shares is not None:
+        assumed = AssumedClasses.of(mixture, problem, shares, placed=kernel.method != "budget")
+        examples, expansion = assumed.settle(choice), assumed.mixture
+    solution = loss(choice.alpha).fit(expansion.mixed(choice.weights), examples.Y, examples.weights)
+    decision = expansion.decision(choice.weights, solution.dual, solution.intercept)
+    return LearnedModel(problem, kernel, placed, mixture, choice, examples, expansion, solution, decision)
 
 
 def choose(
@@ -74,8 +126,7 @@ def choose(
     """Return the weights of the kernels and the ridge: as given, or by leave-one-out."""
     if kernel.extension != "auto" and alpha is not None:
         return Choice({kernel.extension: 1.0}, alpha, "as given")
-    coverage = coverage_of(problem, kernel)
-    choice = select_mixture(mixture, problem.Y, problem.weights, problem.numbers, kernel.extension, coverage)
+    choice = select_mixture(mixture, problem, kernel.extension, coverage_of(problem, kernel))
     return choice if alpha is None else Choice(choice.weights, alpha, f"{choice.reason}; ridge as given")
 
 

@@ -1,10 +1,9 @@
 """The kernels that a model is made of, on the labelled rows, and the decision function of a dual solution on them.
 
-Three kernels come out of one warped kernel: the base kernel, its kernel extension (eq. 6) and its graph extension. A
-model is a dual solution on a weighted sum of them, brought to a common scale, so that C, alpha and weights mean the
-same on every data set: base kernel and kernel extension to unit mean diagonal on the labelled rows, the graph
-extension to unit diagonal, K_g(x, x') / (s_x s_x') with s = sqrt(K_g(x, x)) on the landmarks and the labelled rows and
-interpolated like any function elsewhere, s_x = t_x' s_S: one column more in the solves.
+Four kernels come out of one warped kernel: the base kernel, its kernel extension (eq. 6), its graph extension, and the
+graph extension without the modes ("smooth"). A model is a dual solution on a weighted sum of them, brought to a common
+scale, so that C, alpha and weights mean the same on every data set: base kernel and kernel extension to unit mean
+diagonal on the labelled rows, the graph's kernels to unit diagonal (`GraphTerm`).
 """
 
 from __future__ import annotations
@@ -21,12 +20,13 @@ from scipy import linalg, sparse
 from halfmoon.kernels import LandmarkKernel, Measured, WarpedKernel
 from halfmoon.runtime.caches import without_caches
 from halfmoon.runtime.storable import storable
-from halfmoon.semi_supervised._decision import DecisionFunction, bounded_away
+from halfmoon.semi_supervised._decision import DecisionFunction
+from halfmoon.semi_supervised._graph_term import GraphTerm
 
-__all__ = ["BaseOnRows", "KernelMixture"]
+__all__ = ["OF_GRAPH", "BaseOnRows", "KernelMixture"]
 
 Matrix = NDArray[np.float64]
-Indices = NDArray[np.intp]
+OF_GRAPH = ("graph", "smooth")  # the kernels that rest on T
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class BaseOnRows:
 @storable
 @dataclass(frozen=True)
 class KernelMixture:
-    """Gram matrices of the base kernel and its two extensions on the labelled rows.
+    """Gram matrices of the base kernel and its extensions on the labelled rows.
 
     Attributes
     ----------
@@ -55,6 +55,8 @@ class KernelMixture:
         The labelled rows, in float64.
     T : ndarray of shape (l, n_hat), or None
         Their rows of T; None if the graph extension is not wanted.
+    component : ndarray of shape (l,), or None
+        Their components of the graph; None if it is connected.
     known_base : BaseOnRows, default=None
         The base kernel on the rows, where it is known.
     """
@@ -62,6 +64,7 @@ class KernelMixture:
     kernel: WarpedKernel
     X_L: Any
     T: Matrix | None
+    component: NDArray[np.intp] | None = None
     known_base: BaseOnRows | None = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -72,6 +75,24 @@ class KernelMixture:
     def n_rows(self) -> int:
         """Number of labelled rows."""
         return int(self.X_L.shape[0])
+
+    def with_landmarks(self, places: NDArray[np.intp]) -> KernelMixture:
+        """Return the kernels on the labelled rows and, after them, on the landmarks at the given places."""
+        geometry, on_rows = self.kernel.geometry, self.base_on_rows
+        K_hat, to_S = self.kernel.K_hat, on_rows.to_landmarks
+        base = BaseOnRows(
+            np.block([[on_rows.among, to_S[:, places]], [to_S[:, places].T, K_hat[np.ix_(places, places)]]]),
+            np.concatenate([to_S, K_hat[places]]),
+        )
+        identity = np.eye(len(geometry.landmarks))
+        labels = geometry.components.labels[geometry.landmarks[places]]
+        return KernelMixture(
+            self.kernel,
+            _stacked([self.X_L, geometry.landmark_points[places]]),
+            None if self.T is None else np.concatenate([self.T, identity[places]]),
+            None if self.component is None else np.concatenate([self.component, labels]),
+            base,
+        )
 
     @cached_property
     def base_on_rows(self) -> BaseOnRows:
@@ -107,22 +128,16 @@ class KernelMixture:
         return self.T
 
     @cached_property
-    def _graph_unscaled(self) -> tuple[Matrix, NDArray[np.float64]]:
-        """K_g on the labelled rows, and the roots of its diagonal."""
-        K = self.kernel.graph_extension.among(self._placed)
-        sizes = np.sqrt(np.maximum(np.diagonal(K), 0.0))
-        return K, bounded_away(sizes, sizes)
-
-    @property
-    def _located(self) -> Matrix:
-        """t_x / sqrt(K_g(x, x)) of the labelled rows."""
-        return self._placed / self._graph_unscaled[1][:, None]
+    def _graph(self) -> GraphTerm:
+        return GraphTerm(self.kernel.graph_extension, self._placed, None)
 
     @cached_property
-    def _graph(self) -> Matrix:
-        """K_g(x, x') / (s_x s_x') on the labelled rows."""
-        K, sizes = self._graph_unscaled
-        return K / sizes[:, None] / sizes  # not by the products, which underflow where the graph kernel vanishes
+    def _smooth(self) -> GraphTerm:
+        return GraphTerm(self.kernel.smooth_extension, self._placed, self.component)
+
+    def of_graph(self, name: str) -> GraphTerm:
+        """Return one of the kernels that rest on T, "graph" or "smooth"."""
+        return self._graph if name == "graph" else self._smooth
 
     def unit(self, name: str) -> float:
         """Return the factor that brings the mean diagonal on the labelled rows to 1."""
@@ -130,9 +145,9 @@ class KernelMixture:
         return 1.0 / mean if mean > 0.0 else 1.0
 
     def gram(self, name: str) -> Matrix:
-        """Return one of the kernels, "base", "kernel" or "graph", at the common scale."""
-        if name == "graph":
-            return self._graph
+        """Return one of the kernels, "base", "kernel", "graph" or "smooth", at the common scale."""
+        if name in OF_GRAPH:
+            return self.of_graph(name).gram
         return self.unit(name) * (self.base_on_rows.among if name == "base" else self.extended)
 
     def mixed(self, weights: Mapping[str, float]) -> Matrix:
@@ -142,28 +157,22 @@ class KernelMixture:
     def cross(self, weights: Mapping[str, float], A: Any) -> tuple[Matrix, NDArray[np.float64]]:
         """Return the weighted sum of kernels between the rows of A and the labelled rows, and its diagonal on A.
 
-        The diagonal of the graph extension needs the features of all training points, of size n x n_hat.
+        The diagonal of the graph's kernels needs the features of all training points, of size n x n_hat.
         """
         values, own = np.zeros((A.shape[0], self.n_rows)), np.zeros(A.shape[0])
         for name, weight in weights.items():
-            if name == "graph":
-                graph, geometry = self.kernel.graph_extension, self.kernel.geometry
-                Phi = graph.transform(A)
-                s = bounded_away(geometry.average(A, graph.sizes_everywhere), graph.sizes)
-                on_landmarks = graph.features[geometry.duplicates.group[geometry.landmarks]]
-                values += weight * (Phi / s) @ (self._located @ on_landmarks).T
-                own += weight * np.square(Phi / s).sum(axis=1)
-            elif name == "base":
-                base, unit = self.kernel.base, weight * self.unit(name)
-                values, own = values + unit * base(A, self.X_L), own + unit * base.diag(A)
-            else:
-                extension, unit = self.kernel.kernel_extension, weight * self.unit(name)
-                values, own = values + unit * extension.gram(A, self.X_L), own + unit * extension.diag(A)
+            K, diagonal = self._cross(name, A)
+            values, own = values + weight * K, own + weight * diagonal
         return values, own
 
-    def on_landmarks(self, dual: Matrix) -> Matrix:
-        """Return s_x sum_i dual_i K_g(x_i, x) / (s_i s_x) on the landmarks."""
-        return self.kernel.graph_extension.K_SS @ (self._located.T @ dual)
+    def _cross(self, name: str, A: Any) -> tuple[Matrix, NDArray[np.float64]]:
+        if name in OF_GRAPH:
+            return self.of_graph(name).cross(A)
+        unit = self.unit(name)
+        if name == "base":
+            return unit * self.kernel.base(A, self.X_L), unit * self.kernel.base.diag(A)
+        extension = self.kernel.kernel_extension
+        return unit * extension.gram(A, self.X_L), unit * extension.diag(A)
 
     def decision(
         self,
@@ -174,10 +183,10 @@ class KernelMixture:
     ) -> DecisionFunction:
         """Return f(x) = sum_i dual_i K(x_i, x) + intercept for the weighted sum of kernels.
 
-        `known` is T `on_landmarks(dual)` and T s, where they have been solved for together with others.
+        `known` is what `GraphTerm.on_points` can be given.
         """
         used = {name: weight for name, weight in weights.items() if weight > 0.0}
-        scale = {name: weight * self.unit(name) for name, weight in used.items() if name != "graph"}
+        scale = {name: weight * self.unit(name) for name, weight in used.items() if name not in OF_GRAPH}
         centers, coef = [self.X_L], [scale.get("base", 0.0) * dual]
         if "kernel" in scale:  # r_x as an expansion over the labelled rows and the landmarks
             seen = self.measured
@@ -185,10 +194,10 @@ class KernelMixture:
             centers.append(self.kernel.geometry.landmark_points)
             coef.append(scale["kernel"] * (seen.rest.T @ dual))
         values, sizes, graph = None, None, None
-        if "graph" in used:
-            graph = self.kernel.graph_extension
-            values, sizes = known or (graph.on_points(self.on_landmarks(dual)), graph.sizes_everywhere)
-            values = used["graph"] * values
+        for name in used.keys() & set(OF_GRAPH):  # one at the most
+            graph = self.of_graph(name).extension
+            values, sizes = self.of_graph(name).on_points(dual, known)
+            values = used[name] * values
         return DecisionFunction(
             base=self.kernel.base,
             centers=_stacked(centers) if scale else None,

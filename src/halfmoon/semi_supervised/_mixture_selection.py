@@ -1,15 +1,17 @@
 """extension="auto": how much of the graph, how much of the base kernel, and which ridge, by closed-form leave-one-out.
 
-With few labels a leave-one-out error is noise, so it enters as a likelihood beside a weak prior: log-loss of the
-held-out predictions for classes, squared error for targets. With one label per class the prior decides alone.
+With few labels a leave-one-out error is noise, so it enters as a likelihood beside a prior: log-loss of the held-out
+predictions for classes, squared error for targets. With one label per class the prior decides alone.
 
-The kernel extension is not among the candidates. Most labelled rows are landmarks, where it has been warped exactly, so
-that its leave-one-out error says nothing about other rows (docs/estimators.md has the figures); name it to have it.
+The graph enters without its modes ("smooth"): a model has an intercept, and the constant that the graph kernel has too
+only takes weight from the rest. The kernel extension is not among the candidates. Most labelled rows are landmarks,
+where it has been warped exactly, so that its leave-one-out error says nothing about other rows (docs/estimators.md has
+the figures); name an extension to have it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,16 +21,19 @@ from scipy.special import logsumexp
 from halfmoon.geometry import Geometry
 from halfmoon.runtime.storable import storable
 from halfmoon.semi_supervised._mixture import KernelMixture
-from halfmoon.semi_supervised.losses import RidgePath
+from halfmoon.semi_supervised._problem import LearningProblem
+from halfmoon.semi_supervised.losses import RidgePath, RidgeSolution
 
-__all__ = ["Choice", "Coverage", "select_mixture"]
+__all__ = ["Choice", "Coverage", "Trial", "select_mixture", "trials"]
 
 Matrix = NDArray[np.float64]
+Vector = NDArray[np.float64]
 SHARES: tuple[float, ...] = (0.0, 0.1, 0.3, 0.5, 0.8, 1.0)  # of the base kernel in the sum
 ALPHAS = tuple(10.0**e for e in np.arange(-3.0, 0.51, 0.5))  # for classes, kernels of unit diagonal
 ALPHAS_OF_TARGETS = tuple(10.0**e for e in np.arange(-5.0, 0.1, 1.0))
 TEMPERATURES = 2.0 ** np.arange(6)  # of held-out values, as log-odds
-PRIOR_SHARE, PRIOR_LOG_ALPHA, PRIOR_WIDTH = 0.1, -1.0, 2.0
+PRIOR_SHARE, WIDTH_OF_SHARE = 0.1, 0.3
+PRIOR_LOG_ALPHA, WIDTH_OF_LOG_ALPHA = -1.0, 1.0
 
 
 @dataclass(frozen=True)
@@ -63,59 +68,84 @@ class Choice:
         return f"{mix}, ridge {self.alpha:.2g} ({self.reason})"
 
 
-def select_mixture(
-    mixture: KernelMixture,
-    Y: Matrix,
-    weights: NDArray[np.float64],
-    classes: NDArray[np.intp] | None,
-    extension: str,
-    coverage: Coverage,
-) -> Choice:
-    """Return the kernel that was named, or the best sum of graph and base kernel, with the best ridge.
+@dataclass(frozen=True)
+class Trial:
+    """One candidate: a mixture, a ridge, and the ridge regression with them."""
 
-    Y holds the targets, one column per function; `classes` the class numbers, or None for regression.
-    """
-    best, chosen = np.inf, None
-    if classes is None:
-        Y = Y / (np.abs(Y).max() or 1.0)  # the unit of targets does not matter, and their squares must not overflow
-    for mix in _candidates(extension, coverage):
-        path = RidgePath(mixture.mixed(mix), Y, weights)
-        for alpha in ALPHAS_OF_TARGETS if classes is None else ALPHAS:
-            held_out = Y - path.at(alpha).residuals
-            loss = _squares(held_out, Y, weights) if classes is None else _surprise(held_out, classes, weights)
-            loss += _penalty(mix.get("base", 0.0), alpha) if classes is not None else 0.0
-            if loss < best:
-                best, chosen = loss, (mix, alpha)
-    assert chosen is not None
-    return Choice(chosen[0], chosen[1], "leave-one-out" if extension == "auto" else "named; ridge by leave-one-out")
+    weights: Mapping[str, float]
+    alpha: float
+    ridge: RidgeSolution
+    penalty: float
+
+    def loss(self, problem: LearningProblem) -> float:
+        """Return the leave-one-out loss, less the log of the prior."""
+        held_out = problem.Y - self.ridge.residuals
+        everything = np.ones((1, len(held_out)), dtype=bool)
+        return float(_losses(held_out[None], problem, everything)[0]) + self.penalty
+
+    def losses_without_each(self, problem: LearningProblem) -> Vector:
+        """Return, for each example i, the leave-one-out loss on the others of models that have not seen i.
+
+        Without i and j the residual of j is closed form too: the pair of duals, by the inverse of their block of P.
+        """
+        P, dual = self.ridge.inverse, self.ridge.dual
+        own = np.diagonal(P)
+        determinant = np.maximum(np.outer(own, own) - P**2, np.finfo(float).eps * np.outer(own, own))
+        residuals = (own[:, None, None] * dual - P[:, :, None] * dual[:, None]) / determinant[:, :, None]
+        return _losses(problem.Y - residuals, problem, ~np.eye(len(P), dtype=bool)) + self.penalty
 
 
-def _candidates(extension: str, coverage: Coverage) -> list[dict[str, float]]:
+def trials(mixture: KernelMixture, problem: LearningProblem, extension: str, coverage: Coverage) -> Iterator[Trial]:
+    """Yield the candidates: sums of graph and base kernel, or the one that was named, with every ridge."""
+    of_classes = problem.classes is not None
+    Y = problem.Y if of_classes else problem.Y / problem.unit  # squares of targets must not overflow
+    for mix in _mixtures(extension, coverage):
+        path = RidgePath(mixture.mixed(mix), Y, problem.weights)
+        for alpha in ALPHAS if of_classes else ALPHAS_OF_TARGETS:
+            ridge = path.at(alpha)
+            ridge = ridge if of_classes else ridge.scaled(problem.unit)
+            yield Trial(mix, alpha, ridge, _penalty(mix.get("base", 0.0), alpha) if of_classes else 0.0)
+
+
+def select_mixture(mixture: KernelMixture, problem: LearningProblem, extension: str, coverage: Coverage) -> Choice:
+    """Return the kernel that was named, or the best sum of graph and base kernel, with the best ridge."""
+    best = min(trials(mixture, problem, extension, coverage), key=lambda trial: trial.loss(problem))
+    return Choice(best.weights, best.alpha, "leave-one-out" if extension == "auto" else "named; ridge by leave-one-out")
+
+
+def _mixtures(extension: str, coverage: Coverage) -> list[dict[str, float]]:
     """Return the weights to try."""
     if extension != "auto":
         return [{extension: 1.0}]
     # Where a component holds no label the graph says nothing: the base kernel must have a share.
     shares = SHARES[1:] if coverage.leaves_components_out else SHARES
     shares = (1.0,) if coverage.beyond_landmarks else shares
-    mixes = [{"graph": 1.0 - share, "base": share} for share in shares]
+    mixes = [{"smooth": 1.0 - share, "base": share} for share in shares]
     return [{name: weight for name, weight in mix.items() if weight > 0.0} for mix in mixes]
 
 
 def _penalty(share: float, alpha: float) -> float:
-    """Return minus the log of the prior: mostly graph, a moderate ridge; worth a fraction of one label."""
-    gaps = np.array([share - PRIOR_SHARE, np.log10(alpha) - PRIOR_LOG_ALPHA])
-    return float(gaps @ gaps) / (2.0 * PRIOR_WIDTH**2)
+    """Return minus the log of the prior: mostly graph, a moderate ridge; worth a label or two."""
+    gap = (share - PRIOR_SHARE) / WIDTH_OF_SHARE, (np.log10(alpha) - PRIOR_LOG_ALPHA) / WIDTH_OF_LOG_ALPHA
+    return float(gap[0] ** 2 + gap[1] ** 2) / 2.0
 
 
-def _squares(held_out: Matrix, Y: Matrix, weights: NDArray[np.float64]) -> float:
-    return float(np.average(np.square(held_out - Y).sum(axis=1), weights=weights))
+def _losses(held_out: NDArray[np.float64], problem: LearningProblem, counted: NDArray[np.bool_]) -> Vector:
+    """Return the loss of held-out values, one row of models (m, l, c) at a time, on the examples that are counted."""
+    weights = counted * problem.weights
+    if problem.classes is None:
+        squares = np.square((held_out - problem.Y) / problem.unit).sum(axis=2)
+        return (weights * squares).sum(axis=1) / np.maximum(weights.sum(axis=1), np.finfo(float).tiny)
+    return _surprise(held_out, problem.training.targets, weights)
 
 
-def _surprise(held_out: Matrix, classes: NDArray[np.intp], weights: NDArray[np.float64]) -> float:
+def _surprise(held_out: NDArray[np.float64], classes: NDArray[np.intp], weights: Matrix) -> Vector:
     """Return the summed log-loss at the best temperature; an example alone in its class says nothing when left out."""
-    votes = np.bincount(classes)[classes] > 1
-    values = np.hstack([-held_out, held_out]) if held_out.shape[1] == 1 else held_out
-    values, classes, weights = 0.5 * values[votes], classes[votes], weights[votes]  # targets -1 and 1: 0 and 1, shifted
-    own = values[np.arange(len(classes)), classes]
-    losses = [weights @ (logsumexp(t * values, axis=1) - t * own) for t in TEMPERATURES]
-    return float(min(losses))
+    is_of = classes[:, None] == np.arange(classes.max() + 1)
+    seen = (weights > 0.0).astype(np.intp) @ is_of.astype(np.intp)  # (m, classes): counted examples
+    weights = np.where(seen[:, classes] > 1, weights, 0.0)
+    values = np.concatenate([-held_out, held_out], axis=2) if held_out.shape[2] == 1 else held_out
+    values = 0.5 * values  # targets -1 and 1: 0 and 1, shifted
+    own = np.take_along_axis(values, np.broadcast_to(classes[None, :, None], (*values.shape[:2], 1)), axis=2)[:, :, 0]
+    losses = [(weights * (logsumexp(t * values, axis=2) - t * own)).sum(axis=1) for t in TEMPERATURES]
+    return np.min(losses, axis=0)

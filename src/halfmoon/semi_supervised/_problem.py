@@ -66,8 +66,12 @@ class LearningProblem:
         """Targets, one column per function: numbers, or +1 for a class and -1 for the others (one for two classes)."""
         if self.classes is None:
             return self.training.targets[:, None].astype(np.float64)
-        signs = np.where(self.training.targets[:, None] == np.arange(len(self.classes)), 1.0, -1.0)
-        return signs[:, 1:] if len(self.classes) == 2 else signs
+        return signs_of(self.training.targets, len(self.classes))
+
+    @property
+    def unit(self) -> float:
+        """A unit of the targets in which none exceeds 1."""
+        return 1.0 if self.classes is not None else float(np.abs(self.training.targets).max(initial=0.0)) or 1.0
 
     @property
     def truth(self) -> NDArray[Any]:
@@ -78,11 +82,23 @@ class LearningProblem:
         """Return the problem with some of the examples."""
         return replace(self, training=self.training.subset(which), unweighted=self.unweighted.subset(which))
 
+    def extended(
+        self, rows: NDArray[np.intp], numbers: NDArray[np.intp], weights: NDArray[np.float64]
+    ) -> LearningProblem:
+        """Return the problem with further examples, after its own."""
+        return replace(self, training=self.training.extended(rows, numbers, weights))
+
     def decide(self, values: Matrix) -> NDArray[Any]:
         """Return what decision values say: classes, or numbers."""
         if self.classes is None:
             return values[:, 0]
         return self.classes[winners(values)]
+
+
+def signs_of(numbers: NDArray[np.intp], n_classes: int) -> Matrix:
+    """Return +1 for the class of an example and -1 for the others, one column per class (one for two classes)."""
+    signs = np.where(numbers[:, None] == np.arange(n_classes), 1.0, -1.0)
+    return signs[:, 1:] if n_classes == 2 else signs
 
 
 def winners(values: Matrix) -> NDArray[np.intp]:

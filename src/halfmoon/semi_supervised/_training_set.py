@@ -98,6 +98,17 @@ class TrainingSet:
         """Return some of the examples."""
         return replace(self, rows=self.rows[which], targets=self.targets[which], weights=self.weights[which])
 
+    def extended(
+        self, rows: NDArray[np.intp], targets: NDArray[Any], weights: NDArray[np.float64]
+    ) -> TrainingSet:
+        """Return the examples with further ones after them."""
+        return replace(
+            self,
+            rows=np.concatenate([self.rows, rows]),
+            targets=np.concatenate([self.targets, targets]),
+            weights=np.concatenate([self.weights, weights]),
+        )
+
     def scaled(self, factors: NDArray[np.float64]) -> TrainingSet:
         """Return the examples with their weights multiplied."""
         with np.errstate(over="ignore"):

@@ -32,6 +32,8 @@ class Loss(Protocol):
         """Solve the dual problem."""
         ...
 
-    def leave_one_out(self, K: Matrix, Y: Matrix, weights: Vector) -> Matrix:
-        """Return decision values on the examples, each of a model that has not seen it."""
+    def leave_one_out(
+        self, K: Matrix, Y: Matrix, weights: Vector, rows: NDArray[np.intp] | None = None
+    ) -> Matrix:
+        """Return decision values on the examples, each of a model that has not seen it; only those of `rows` count."""
         ...

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +26,10 @@ class RidgeLoss:
         """Solve in closed form."""
         return RidgePath(K, Y, weights).at(self.alpha)
 
-    def leave_one_out(self, K: Matrix, Y: Matrix, weights: NDArray[np.float64]) -> Matrix:
-        """Return held-out values, in closed form too."""
+    def leave_one_out(
+        self, K: Matrix, Y: Matrix, weights: NDArray[np.float64], rows: NDArray[np.intp] | None = None
+    ) -> Matrix:
+        """Return held-out values, in closed form too, all at once."""
         return Y - self.fit(K, Y, weights).residuals
 
 
@@ -39,6 +41,10 @@ class RidgeSolution(DualSolution):
     residuals: Matrix  # (l, c): y_i - f^(-i)(x_i)
     inverse: Matrix  # (l, l): P, see RidgePath
     sums: NDArray[np.float64]  # (l,): G^-1 1
+
+    def scaled(self, unit: float) -> RidgeSolution:
+        """Return the solution for targets in another unit."""
+        return replace(self, dual=unit * self.dual, intercept=unit * self.intercept, residuals=unit * self.residuals)
 
     def variance(self, cross: Matrix, own: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the predictive variance of points with kernels `cross` (c) to the examples and `own` to themselves.

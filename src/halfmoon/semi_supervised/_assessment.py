@@ -1,0 +1,171 @@
+"""From held-out values to a verdict: is the model better than its base kernel, and is that more than luck?
+
+"Help" is said where a sign test on the labels that only one of the two gets right leaves less than a chance in forty
+that it is luck. "Do not help" is said where the gain is below a point for one of two reasons: the two models agree on
+all but a hundredth of the unlabelled rows, which needs no label to be seen, or enough labels bound it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from halfmoon.semi_supervised._problem import LearningProblem, winners
+from halfmoon.semi_supervised._report import Score, Verdict
+
+__all__ = ["Comparison", "compare_classes", "compare_targets"]
+
+Matrix = NDArray[np.float64]
+Vector = NDArray[np.float64]
+NOTICEABLE = 0.01  # a gain below it is none
+LUCK = 0.025  # chance that "help" is luck
+CONFIDENCE = 0.95  # of upper bounds
+DETECTABLE = 6.2  # (z_0.95 + z_0.8)^2: labels that find a gain in four of five draws
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Scores of the model, of its base kernel and of a trivial rule, and what they say."""
+
+    model: Score
+    base: Score
+    trivial: Score
+    n_counted: int
+    gain: float
+    gain_error: float
+    wins: int | None
+    losses: int | None
+    verdict: Verdict
+    labels_to_tell: int | None
+
+
+def compare_classes(
+    problem: LearningProblem, model: Matrix, base: Matrix, names: tuple[str, str], differ: NDArray[np.bool_], n: int
+) -> Comparison:
+    """Compare held-out decision values.
+
+    Parameters
+    ----------
+    problem : LearningProblem
+        The labelled examples.
+    model, base : ndarray of shape (l, c)
+        Held-out values of the model and of the base kernel alone.
+    names : tuple of str
+        What to call the two.
+    differ : ndarray of bool
+        Whether the two predict different classes, on a sample of the unlabelled rows; empty if there are none.
+    n : int
+        Number of unlabelled rows.
+
+    Returns
+    -------
+    Comparison
+    """
+    truth = problem.training.targets
+    counted = np.bincount(truth)[truth] > 1
+    total = int(counted.sum())
+    right, plain = (winners(values)[counted] == truth[counted] for values in (model, base))
+    wins, losses = int(np.sum(right & ~plain)), int(np.sum(plain & ~right))
+    gain, error = (wins - losses) / max(total, 1), _error_of_mean(right.astype(float) - plain)
+    verdict = _verdict_on_classes(wins, losses, total, differ)
+    rate = max((wins + losses) / max(total, 1), float(differ.mean()) if differ.size else 0.0)
+    return Comparison(
+        model=_share(names[0], right),
+        base=_share(names[1], plain),
+        trivial=_share("majority vote", _majority(truth)[counted]),
+        n_counted=total,
+        gain=gain,
+        gain_error=error,
+        wins=wins,
+        losses=losses,
+        verdict=verdict,
+        labels_to_tell=_labels_to_tell(rate, gain, n + total) if verdict == "cannot be told" else None,
+    )
+
+
+def _verdict_on_classes(wins: int, losses: int, total: int, differ: NDArray[np.bool_]) -> Verdict:
+    if not differ.size:
+        return "no unlabelled rows"
+    if wins > losses and stats.binomtest(wins, wins + losses, alternative="greater").pvalue <= LUCK:
+        return "help"
+    if _upper_share(int(differ.sum()), len(differ)) < NOTICEABLE:  # gain <= disagreement, whatever the labels are
+        return "do not help"
+    if total and _upper_share(wins, total) - losses / total < NOTICEABLE:
+        return "do not help"
+    return "cannot be told"
+
+
+def compare_targets(
+    problem: LearningProblem, model: Vector, base: Vector, names: tuple[str, str], differ: Vector, n: int
+) -> Comparison:
+    """Compare held-out predictions of numbers; `differ` holds differences of the two on a sample of unlabelled rows."""
+    y, unit = problem.training.targets / problem.unit, problem.unit
+    center = (y.sum() - y) / max(len(y) - 1, 1)  # the mean without each
+    errors = [np.square(values / unit - y) for values in (model, base)] + [np.square(center - y)]
+    variance = max(float(np.var(y)), np.finfo(float).tiny)
+    scores = [
+        Score(name, 1.0 - float(e.mean()) / variance, _error_of_mean(e) / variance)
+        for name, e in zip((*names, "mean of the targets"), errors, strict=True)
+    ]
+    better = (errors[1] - errors[0]) / variance
+    gain, error = float(better.mean()), _error_of_mean(better)
+    rest = float(np.mean(np.square(differ / unit))) / variance if differ.size else 0.0
+    verdict = _verdict_on_targets(gain, error, len(y), differ.size > 0, rest, 1.0 - scores[1].value)
+    needed = int(min(DETECTABLE * (error * np.sqrt(len(y)) / max(abs(gain), NOTICEABLE)) ** 2, 1e9))
+    return Comparison(
+        *scores,
+        n_counted=len(y),
+        gain=gain,
+        gain_error=error,
+        wins=None,
+        losses=None,
+        verdict=verdict,
+        labels_to_tell=_rounded(needed, n + len(y)) if verdict == "cannot be told" else None,
+    )
+
+
+def _verdict_on_targets(gain: float, error: float, size: int, unlabeled: bool, rest: float, missed: float) -> Verdict:
+    if not unlabeled:
+        return "no unlabelled rows"
+    t = float(stats.t.ppf(1.0 - LUCK, max(size - 1, 1)))
+    if size > 2 and gain > t * error > 0.0:
+        return "help"
+    # Predictions that differ by d gain at most 2 |d| |e| + |d|^2, whatever the targets are.
+    if 2.0 * np.sqrt(rest * max(missed, 0.0)) + rest < NOTICEABLE or (size > 2 and gain + t * error < NOTICEABLE):
+        return "do not help"
+    return "cannot be told"
+
+
+def _share(name: str, right: NDArray[np.bool_]) -> Score:
+    return Score(name, float(right.mean()) if right.size else 0.0, _error_of_mean(right.astype(float)), int(right.sum()))
+
+
+def _error_of_mean(values: Vector) -> float:
+    return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("inf")
+
+
+def _majority(truth: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Return which examples the majority of the others gets right."""
+    counts = np.bincount(truth) - np.eye(truth.max() + 1, dtype=np.intp)[truth]
+    return counts.argmax(axis=1) == truth
+
+
+def _upper_share(count: int, total: int) -> float:
+    """Return the upper Clopper-Pearson bound on a share."""
+    return 1.0 if count >= total else float(stats.beta.ppf(CONFIDENCE, count + 1, total - count))
+
+
+def _labels_to_tell(rate: float, gain: float, most: int) -> int | None:
+    """Return how many labels a sign test needs for a gain like this, if it is worth a point; None: more than `most`."""
+    return _rounded(int(DETECTABLE * rate / max(abs(gain), NOTICEABLE) ** 2), most)
+
+
+def _rounded(needed: int, most: int) -> int | None:
+    """Return a number of labels to two digits; None if there are not so many rows."""
+    needed = max(needed, 10)
+    digits = 10 ** max(len(str(needed)) - 2, 0)
+    needed = -(-needed // digits) * digits
+    return needed if needed <= most else None
