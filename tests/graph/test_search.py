@@ -165,6 +165,16 @@ def test_new_points_find_their_neighbours(rng, as_sparse):
     assert_allclose(distances[:50, 0], 0.0, atol=1e-12)  # a known point finds itself
 
 
+def test_queries_do_not_depend_on_whether_the_graph_was_built(rng):
+    """A model file has no search: the one built after loading must give the same neighbours, ties included."""
+    X, Y = (rng.integers(0, 4, size=(m, 30)).astype(np.float64) for m in (4000, 300))
+    options = SearchOptions(recall=0.9, seed=int(rng.integers(1 << 31)))
+    used, fresh = (NeighborIndex(X, method="approximate", options=options) for _ in range(2))
+    used.neighbors_of_data(5)
+    for found, expected in zip(used.query(Y, 5), fresh.query(Y, 5), strict=True):
+        assert_array_equal(found, expected)
+
+
 def test_copies_in_approximate_search(rng):
     """80 % of the rows repeat."""
     points = rng.normal(size=(2000, 16))

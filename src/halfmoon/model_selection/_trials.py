@@ -38,7 +38,7 @@ class Trials:
 
     def run(self, group: Group) -> Iterator[tuple[CandidatesOfKernel, Matrix]]:
         """Yield the candidates of a group, kernel by kernel, with their scores: one row each, one column per split."""
-        # Thousands of small problems: checks of input would take longer than the work. Threads have settings of their own.
+        # Thousands of small problems: checks of input would take longer than the work. The settings are the thread's.
         config = get_config() | {"assume_finite": True, "skip_parameter_validation": True}
         with ThreadExecutor(thread_count(group.kernel.n_jobs)) as executor:
             items = group.by_kernel(executor)
