@@ -65,6 +65,24 @@ def test_attributes_of_a_search(rng, moons):
     assert not hasattr(search, "predict_proba")
 
 
+def test_threads_change_no_score(rng, moons):
+    X, _, few = moons
+    grid = {
+        "kernel__eta": [0.1, 10.0],
+        "kernel__gamma": [0.5, 2.0],
+        "C": [None, 0.1, 10.0],
+        "class_weight": [None, "balanced"],
+    }
+    searches = [
+        KernelSearchCV(LapSVC(kernel=DataDependentKernel(n_landmarks=50, random_state=0), n_jobs=n_jobs), grid, cv=3)
+        for n_jobs in (1, 3)
+    ]
+    one, several = (search.fit(X, few) for search in searches)
+    for split in range(3):
+        assert_array_equal(one.cv_results_[f"split{split}_test_score"], several.cv_results_[f"split{split}_test_score"])
+    assert_array_equal(one.decision_function(X), several.decision_function(X))
+
+
 def test_few_labels_are_left_out_one_at_a_time(rng, moons):
     X, y, _ = moons
     few = np.full(200, -1)

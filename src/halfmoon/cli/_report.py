@@ -80,13 +80,13 @@ class Report:
     @contextmanager
     def working(self, stage: str) -> Iterator[None]:
         """Show what is going on: a line for the work itself, and one for each part that reports progress."""
-        from halfmoon.runtime.progress import listening
+        from halfmoon.runtime.progress import progress_callback
 
         columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
         hidden = self.quiet or self.as_json or not self._err.is_terminal
         with Progress(*columns, TimeRemainingColumn(), console=self._err, transient=True, disable=hidden) as progress:
             progress.add_task(stage, total=None)
-            with listening(_Bars(progress)):
+            with progress_callback(_Bars(progress)):
                 yield
 
     def finish(self, done: str, where: str | None = None, **facts: Any) -> None:

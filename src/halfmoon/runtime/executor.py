@@ -19,6 +19,7 @@ import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from contextvars import copy_context
 from itertools import count
 from typing import Any, Self, TypeVar
 
@@ -221,6 +222,7 @@ class _Batch:
 
     def __init__(self, executor: Executor, parent: _Batch | None) -> None:
         self.executor, self.parent = executor, parent
+        self.context = copy_context()  # of the caller: whom to report to, what to do about floating-point errors
         self.stop = np.zeros(1, dtype=np.uint8)
         self.running: set[_Job] = set()
         self.children: set[_Batch] = set()  # begun by tasks of this batch
@@ -294,7 +296,7 @@ class _Job:
     def _call(self) -> Any:
         if self.batch.stop[0]:
             raise Stopped
-        result = self.task(*self.arguments)
+        result = self.batch.context.copy().run(self.task, *self.arguments)  # one context runs in one thread only
         if self.batch.stop[0]:  # it may have returned early
             raise Stopped
         return result
