@@ -205,8 +205,8 @@ def test_labels_bias_the_landmarks(data):
 
 
 @pytest.mark.filterwarnings("ignore::halfmoon.exceptions.DisconnectedGraphWarning")
-def test_landmarks_with_copies(rng):
-    """Both extensions agree on a landmark that has more copies than there are neighbours."""
+def test_landmarks_with_duplicates(rng):
+    """Both extensions agree on a landmark that has more duplicates than there are neighbours."""
     X = np.concatenate([np.repeat(rng.normal(size=(1, 2)), 12, axis=0), rng.normal(size=(80, 2))])
     S = np.array([0, 50, 60, 70, 80])
     by_graph, by_kernel = (

@@ -25,7 +25,7 @@ TINY = Grid(powers=(1, 2), etas=(1e-2, 1.0), widths=(0.7,))
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A folder like the one with the data: classes are lines in 6 dimensions, so that neighbours tell them."""
+    """A folder like the one with the data: classes are lines in 6 dimensions, so that neighbours separate them."""
     folder, rng = tmp_path_factory.mktemp("data"), np.random.default_rng(5)
     for source, classes, rows in (("mnist", 10, 1200), ("letter", 26, 2600)):
         y = np.arange(rows) % classes
@@ -205,7 +205,7 @@ def test_cross_validation_prefers_the_kernel_that_knows(rng):
 
 
 @pytest.mark.parametrize("name", BASELINES)
-def test_baselines_tell_two_clusters_apart(rng, name):
+def test_baselines_separate_two_clusters(rng, name):
     X = np.concatenate([rng.normal(size=(40, 2)), rng.normal(loc=(8.0, 0.0), size=(40, 2))])
     W = knn_graph(X, n_neighbors=6, connect=True)
     f = BASELINES[name](W, np.array([3, 7, 21, 50, 61, 75]), np.array([-1.0, -1.0, -1.0, 1.0, 1.0, 1.0]))

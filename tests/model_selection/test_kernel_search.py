@@ -155,7 +155,7 @@ def test_one_target_compares_nothing(moons):
         KernelSearchCV(LapRLSRegressor(), {"alpha": [0.1, 1.0]}).fit(moons[0], y)
 
 
-def test_wrong_names_are_told(moons):
+def test_wrong_names_are_refused(moons):
     X, _, few = moons
     with pytest.raises(ValueError, match=r"The grid names \['kernel__etta'\]"):
         KernelSearchCV(LapSVC(), {"kernel__etta": [1.0]}).fit(X, few)

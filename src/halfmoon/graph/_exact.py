@@ -177,7 +177,7 @@ def _by_blocks(task: Callable[[Any, slice], Neighbors], query: Any, size: int, o
     with ThreadExecutor(options.threads) as executor:
         for rows, found in zip(blocks, executor.map(task, query, blocks), strict=True):
             distances[rows], indices[rows] = found
-            options.tell(rows.stop, n, "exact search")
+            options.report_step(rows.stop, n, "exact search")
     return distances, indices
 
 

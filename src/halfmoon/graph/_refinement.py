@@ -60,7 +60,7 @@ class Refinement:
         return self.best if self.complete else self.lists
 
     def run(self) -> bool:
-        """Grow trees and refine until the recall is reached; tell whether it was."""
+        """Grow trees and refine until the recall is reached; return whether it was."""
         for attempt in range(ATTEMPTS):
             for _ in range(TREES):
                 seed, probes = self.search.draw_seed(), PROBES << attempt
@@ -74,7 +74,7 @@ class Refinement:
         return False
 
     def _repeat(self, step: Callable[[], None], lists: Callable[[], Lists], name: str) -> bool:
-        """Take refinement steps until the recall is reached or no longer grows; tell whether it was reached."""
+        """Take refinement steps until the recall is reached or no longer grows; return whether it was reached."""
         reached = self._reached(lists(), name)
         for _ in range(ROUNDS):
             if reached:
@@ -92,7 +92,7 @@ class Refinement:
         hits = (self.truth().neighbors[:, :, None] == found[:, None, :]).any(axis=2).mean(axis=1)
         self.estimate = float(hits.mean())
         options = self.search.options
-        options.tell(self.n, self.n, f"{name}, recall {self.estimate:.3f}")
+        options.report_step(self.n, self.n, f"{name}, recall {self.estimate:.3f}")
         standard_error = float(hits.std()) / np.sqrt(len(hits))
         return self.estimate - standard_error >= options.recall or self.estimate == 1.0
 
@@ -105,7 +105,7 @@ class Refinement:
         return self._truth
 
     def _faithful(self, truth: Lists) -> bool:
-        """Tell whether float32 resolves the distances of neighbours: not in a tight cluster far from the rest."""
+        """Return whether float32 resolves the distances of neighbours: not in a tight cluster far from the rest."""
         gaps = self.points[self.search.sample][:, None] - self.points[truth.neighbors]
         in_sketch, exact = np.linalg.norm(gaps, axis=2), np.sqrt(truth.squares)
         return bool(np.all(np.abs(in_sketch - exact) <= FAITHFUL * exact))

@@ -232,7 +232,7 @@ class _Batch:
             self.stop[0] = parent.stop[0]
 
     def belongs_to(self, executor: Executor) -> bool:
-        """Tell whether an executor runs this batch, or the task that began it."""
+        """Return whether an executor runs this batch, or the task that began it."""
         return self.executor is executor or (self.parent is not None and self.parent.belongs_to(executor))
 
     def deliver(self, outcome: _Outcome) -> None:
