@@ -16,7 +16,7 @@ from halfmoon.experiments import _data, _trials, figure1, figure2, figure3, figu
 from halfmoon.experiments._baselines import BASELINES
 from halfmoon.experiments._experiment import Options, count_of_claims
 from halfmoon.experiments._kernel_curves import Grid, cross_validated_loss, draw_trial
-from halfmoon.experiments._trials import Job, Table, ending_processes, run_trials
+from halfmoon.experiments._trials import Job, TrialTable, ending_processes, run_trials
 from halfmoon.experiments.reproduce import EXPERIMENTS, reproduce
 from halfmoon.graph import knn_graph
 
@@ -160,10 +160,10 @@ def test_processes_give_the_same_table(tiny, folder, tmp_path):
 
 
 def test_a_table_without_its_last_line_is_never_seen(tmp_path):
-    table = Table(tmp_path / "t.csv")
+    table = TrialTable(tmp_path / "t.csv")
     table.add(1, [{"a": 0.1}])
     table.add(0, [{"a": "text"}])
-    assert Table(tmp_path / "t.csv").rows == [{"trial": 0, "a": "text"}, {"trial": 1, "a": 0.1}]
+    assert TrialTable(tmp_path / "t.csv").rows == [{"trial": 0, "a": "text"}, {"trial": 1, "a": 0.1}]
     assert not list(tmp_path.glob(".halfmoon.*.tmp"))
 
 

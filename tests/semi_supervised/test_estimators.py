@@ -292,7 +292,7 @@ def test_given_graph_numbers_the_rows(rng, moons):
     few = np.concatenate([few, np.full(20, -1)])
     W = knn_graph(X, n_neighbors=10)
     model = LapSVC(kernel=DataDependentKernel(graph=W, n_landmarks=80, random_state=0)).fit(X, few)
-    assert model.transduction_.shape == (270,)
+    assert_array_equal(model.kernel_.points_, X)
     assert model.score(X[:250], y) > 0.65
 
 
@@ -330,7 +330,7 @@ def test_regression_diagnosis(rng):
     model = LapRLSRegressor(kernel=DataDependentKernel(n_neighbors=12)).fit(X, y)
     assert model.score(X, np.sin(X[:, 0])) > 0.9
     assert "held-out score" in str(model.diagnose())
-    assert model.loo_residuals_.shape == (20, 1)
+    assert np.mean(model.loo_residuals_**2) < np.nanvar(y)  # better than the mean of the others
 
 
 def test_no_wild_values_far_from_landmarks(rng):

@@ -62,7 +62,7 @@ class ApproximateSearch:
             self.row = self.cells.members
             self.points = executor.run(_in_order_of, (points, self.row))
         self.sample = np.sort(self.rng.choice(len(self.row), min(len(self.row), AUDIT), replace=False))  # of points
-        self.rows = (X.data, X.indices, X.indptr) if sparse.issparse(X) else X  # as kernels read them
+        self.rows = (X.data, X.indices, X.indptr) if sparse.issparse(X) else X  # as compiled functions read them
         self._probes: dict[int, int] = {}
         self._reach: dict[
             int, NDArray[np.float32]

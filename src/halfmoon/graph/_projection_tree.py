@@ -46,7 +46,7 @@ class Lists:
 
     @property
     def arrays(self) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
-        """Both arrays, as compiled loops read them."""
+        """Both arrays, as compiled functions read them."""
         return self.squares, self.entries
 
     @property

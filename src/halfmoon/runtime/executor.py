@@ -1,6 +1,6 @@
 """Executors: run pure tasks on worker threads while the calling thread waits idle.
 
-Compiled kernels and BLAS release the GIL, so threads share the work. Items are cut by the data, never by the number
+Compiled functions and BLAS release the GIL, so threads share the work. Items are cut by the data, never by the number
 of threads, and results come back in order: what is computed does not depend on how many threads there are.
 
 The calling thread only waits, because Python handles signals in the main thread between two bytecodes: a Ctrl-C would
@@ -56,7 +56,7 @@ def thread_count(n_jobs: int | None) -> int:
 def stop_flag() -> NDArray[np.uint8]:
     """Return the flag of the task that this thread is running: its only entry becomes 1 when the task should stop.
 
-    Compiled kernels read ``stop[0]`` in their outer loops and return early; the executor drops what they return.
+    Compiled functions read ``stop[0]`` in their outer loops and return early; the executor drops what they return.
     Outside a task the flag stays 0.
     """
     batch = _here.batch
