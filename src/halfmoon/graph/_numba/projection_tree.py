@@ -1,6 +1,6 @@
 """Trees of balanced cells, and the comparison of each cell with the cells near it.
 
-Each function works on a range of cells and writes arrays for this range alone: the result does not depend on the threads.
+Each function works on a range of cells and writes arrays for this range alone: the result does not depend on threads.
 When stop[0] is set, they return early; what they have written is then of no use.
 """
 
