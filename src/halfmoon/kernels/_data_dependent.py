@@ -154,7 +154,7 @@ class DataDependentKernel(BaseEstimator):
     works. `set_params` drops the fit.
 
     On a disconnected graph every component has its own regulariser. With ``extension="graph"`` the kernel
-    vanishes on components without landmark; with "kernel" their graph has no say, and eq. 6 holds as everywhere.
+    vanishes on components without landmark; with "kernel" their graph has no effect, and eq. 6 holds as everywhere.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Progress that reaches a listener from deep below: graph, solves and tuning report, whoever called them."""
+"""Progress: graph, solves and tuning report to the callbacks of whoever called them."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def progress_callback(listener: Listener) -> Iterator[None]:
 
 
 def report(stage: str, done: int, total: int) -> None:
-    """Report to whoever listens that `done` of `total` steps of a stage are behind us."""
+    """Report to the callbacks of this context that `done` of `total` steps of a stage are done."""
     for listener in _listeners.get():
         listener(stage, done, total)
 
