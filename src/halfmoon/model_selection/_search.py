@@ -37,7 +37,8 @@ class KernelSearchCV(MetaEstimatorMixin, BaseEstimator):
     Like scikit-learn's GridSearchCV, with its attributes. Graph, landmarks and solves do not depend on eta, on the
     base kernel, on C or alpha, and all powers come out of one chain of solves: they are computed once for all
     candidates, and again only where other parameters of the kernel (ridge, n_neighbors, ...) are in the grid.
-    Unlabelled rows are in every training part.
+    Unlabelled rows are in every training part. Candidates are scored on the threads of `n_jobs`,
+    one task per kernel; the scores do not depend on how many there are.
 
     Parameters
     ----------
