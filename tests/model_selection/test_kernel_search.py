@@ -61,7 +61,10 @@ def test_attributes_of_a_search(rng, moons):
     assert search.score(X, y) == search.best_estimator_.score(X, y) > 0.7
     assert_array_equal(search.predict(X), search.best_estimator_.predict(X))
     assert_array_equal(search.classes_, [0, 1])
-    assert search.decision_function(X).shape == (200,)
+    assert_array_equal(search.decision_function(X) > 0.0, search.predict(X) == 1)
+    assert search.n_features_in_ == 2
+    with pytest.raises(ValueError, match="X has 1 features, but LapRLSClassifier is expecting 2 features"):
+        search.predict(X[:, :1])
     assert not hasattr(search, "predict_proba")
 
 

@@ -15,6 +15,7 @@ from halfmoon.geometry import GeometrySettings
 from halfmoon.kernels import SHARED, DataDependentKernel, LandmarkKernel
 from halfmoon.regularizers import PowerRegularizer
 from halfmoon.runtime.executor import Executor
+from halfmoon.runtime.transaction import fitted_names
 from halfmoon.semi_supervised import BaseOnRows, KernelMixture, LapEstimator, LearningProblem, PlacedRows, learn
 
 __all__ = ["CandidatesOfKernel", "Group", "grouped"]
@@ -70,7 +71,7 @@ class Group:
     Attributes
     ----------
     estimator : LapEstimator
-        With the parameters that all candidates share, without a kernel.
+        With the parameters that all candidates share, without a kernel; it has checked the data.
     candidates : dict
         Number -> the other parameters.
     problem : LearningProblem
@@ -148,6 +149,8 @@ class Group:
     def fit(self, candidates: CandidatesOfKernel, number: int) -> LapEstimator:
         """Return one of the candidates, fitted to all labels on what the search has computed."""
         estimator, kernel = self.estimator_with(candidates.members[number]), self.kernel_of(candidates)
+        for name in fitted_names(self.estimator):  # what the check of the data has found: number and names of features
+            setattr(estimator, name, getattr(self.estimator, name))
         learned = learn(self.problem_for(estimator), kernel, estimator.loss, estimator.given_alpha, known=self.placed)
         return estimator.set_params(kernel=kernel).adopt(learned)
 
