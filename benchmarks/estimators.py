@@ -180,7 +180,7 @@ def speed() -> Iterator[str]:
         rate = 100_000 / (time.perf_counter() - start)
         yield (
             f"12,000 rows, 50 features, 500 landmarks, extension={extension!r}: refit to 100 labels and one more "
-            f"{1000 * np.median(times):.0f} ms, prediction {rate:,.0f} rows a second on all cores."
+            f"{1000 * np.median(times):.0f} ms, prediction {rate:,.0f} rows per second on all cores."
         )
 
 

@@ -185,7 +185,7 @@ def _problem(case: str, process: subprocess.Popen[str], errors: str) -> str:
 
 
 def _alive(group: int) -> bool:
-    """Tell whether a process of the group is left."""
+    """Return whether a process of the group is left."""
     try:
         os.killpg(group, 0)
     except ProcessLookupError:
@@ -221,17 +221,17 @@ def _clear(folder: Path) -> None:
 
 
 def run(
-    cases: Sequence[str], count: int, folder: Path, rng: np.random.Generator, tell: Callable[[str], object]
+    cases: Sequence[str], count: int, folder: Path, rng: np.random.Generator, log: Callable[[str], object]
 ) -> dict[str, Tally]:
     """Interrupt the cases in turn, `count` times in all."""
     durations, tallies = {case: duration(case, folder) for case in cases}, {case: Tally() for case in cases}
-    tell(", ".join(f"{case} {seconds:.1f} s" for case, seconds in durations.items()))
+    log(", ".join(f"{case} {seconds:.1f} s" for case, seconds in durations.items()))
     for number in range(count):
         case = cases[number % len(cases)]
         delay = float(rng.uniform(0.0, durations[case]))
         problem = interrupt(case, folder, delay, group=bool(rng.integers(2)), tally=tallies[case])
         if problem:
-            tell(f"{case}, after {delay:.2f} s: {problem}")
+            log(f"{case}, after {delay:.2f} s: {problem}")
     return tallies
 
 

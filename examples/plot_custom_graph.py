@@ -3,7 +3,7 @@ A graph of your own: rooms and walls
 ====================================
 
 The k-NN graph links points that are near each other. Here you know more: there are walls, and one cannot walk through
-them. ``graph=`` takes any symmetric matrix of weights on the rows of X (or a ``networkx.Graph``).
+them. ``graph=`` accepts any symmetric matrix of weights on the rows of X (or a ``networkx.Graph``).
 
 Three labels are given, each the number of a fire exit. Where does everybody else walk to?
 """
@@ -21,7 +21,7 @@ X = np.random.default_rng(0).uniform([0, 0], [4, 2], size=(1500, 2))
 
 
 def crosses(a, b, wall):
-    """Tell which segments from a to b cross an upright wall."""
+    """Return which segments from a to b cross an upright wall."""
     x, (low, high) = wall[0, 0], np.sort(wall[:, 1])
     sides = (a[:, 0] - x) * (b[:, 0] - x) < 0
     run = np.where(sides, b[:, 0] - a[:, 0], 1.0)

@@ -32,10 +32,10 @@ rng = np.random.default_rng(0)
 sample, _ = spirals(10_000, rng)
 # The three arms are three components. ``connect=True`` would join them; here that is not wanted.
 warnings.simplefilter("ignore", DisconnectedGraphWarning)
-bent = DataDependentKernel(n_neighbors=10, power=1, ridge=1e-3, eta=100.0, n_landmarks=100, random_state=0)
+warped = DataDependentKernel(n_neighbors=10, power=1, ridge=1e-3, eta=100.0, n_landmarks=100, random_state=0)
 maps = {
     "Nystroem (RBF)": Nystroem(gamma=20.0, n_components=100, random_state=0),
-    "LandmarkFeatures": LandmarkFeatures(bent),
+    "LandmarkFeatures": LandmarkFeatures(warped),
 }
 for name, features in maps.items():
     start = time.perf_counter()

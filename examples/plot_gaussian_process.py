@@ -22,13 +22,13 @@ labeled = np.concatenate([np.flatnonzero(y == c)[:4] for c in (0, 1)])
 # process to optimise; its scale is fixed so that prior values have a standard deviation of 3. The RBF process finds
 # its width by maximum likelihood.
 
-bent = DataDependentKernel(n_neighbors=10, power=2, ridge=1e-3, extension="graph", n_landmarks=150, random_state=0).fit(
-    X
-)
-scale = 9.0 / bent.diag(X).mean()
+warped = DataDependentKernel(
+    n_neighbors=10, power=2, ridge=1e-3, extension="graph", n_landmarks=150, random_state=0
+).fit(X)
+scale = 9.0 / warped.diag(X).mean()
 processes = {
     "RBF": ConstantKernel(9.0, "fixed") * RBF(0.5),
-    "data-dependent": ConstantKernel(scale, "fixed") * bent.as_gp_kernel(),
+    "data-dependent": ConstantKernel(scale, "fixed") * warped.as_gp_kernel(),
 }
 grid = np.stack(np.meshgrid(np.linspace(-1.6, 2.6, 120), np.linspace(-1.2, 1.7, 90)), axis=-1)
 figure, axes = plt.subplots(1, 2, figsize=(10.5, 3.8), layout="constrained")

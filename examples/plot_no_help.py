@@ -30,9 +30,7 @@ print(digits.diagnose())
 # %%
 # The readout can be drawn as well.
 
-figure, axes = plt.subplots(2, 2, figsize=(9, 5), layout="constrained")
-gaussians.diagnose().plot(axes[0])
-digits.diagnose().plot(axes[1])
-axes[0, 0].set_ylabel("Gaussians")
-axes[1, 0].set_ylabel("digits")
+figure, axes = plt.subplots(2, 1, figsize=(6, 4.4), layout="constrained")
+for ax, name, model in zip(axes, ("Gaussians", "digits"), (gaussians, digits), strict=True):
+    model.diagnose().plot(ax).set_title(name)
 plt.show()

@@ -24,10 +24,10 @@ few[known] = target[known]
 # a gap. The plain kernel for comparison is the same estimator with ``eta=0``.
 
 settings = {"n_landmarks": 200, "random_state": 0, "graph_params": {"connect": True}}
-bent = DataDependentKernel(power=1, ridge=1e-3, extension="graph", **settings)
+warped = DataDependentKernel(power=1, ridge=1e-3, extension="graph", **settings)
 models = {
     "RBF kernel": LapRLSRegressor(kernel=DataDependentKernel(eta=0.0, extension="kernel", **settings)),
-    "data-dependent kernel": LapRLSRegressor(kernel=bent),
+    "data-dependent kernel": LapRLSRegressor(kernel=warped),
 }
 figure, axes = plt.subplots(2, 2, figsize=(10, 6), layout="constrained", width_ratios=[1, 1.6])
 for row, (name, model) in zip(axes, models.items(), strict=True):

@@ -3,7 +3,7 @@ Text with sparse features
 =========================
 
 Short notes on four subjects, 8 of them labelled. The notes are written on the spot from small vocabularies that
-overlap, so that nothing is downloaded. TF-IDF gives a sparse matrix, and it stays sparse: the graph takes the cosine
+overlap, so that nothing is downloaded. TF-IDF gives a sparse matrix, and it stays sparse: the graph uses the cosine
 metric, the base kernel is linear.
 """
 

@@ -12,7 +12,6 @@ from scipy import sparse
 from halfmoon import DataDependentKernel, Geometry, restrict
 from halfmoon.exceptions import DisconnectedGraphWarning
 from halfmoon.graph import knn_graph
-from halfmoon.graph._approximate import ApproximateSearch
 from halfmoon.kernels import warp
 from halfmoon.regularizers import PowerRegularizer, SpectralRegularizer
 
@@ -113,7 +112,6 @@ def test_graph_params_reach_the_search_for_new_points(rng):
     geometry = build(X, graph_params={"method": "approximate", "recall": 0.8})
     assert geometry.index.method == "approximate"
     assert geometry.index.options.recall == 0.8
-    assert isinstance(geometry.index._search, ApproximateSearch)
 
 
 def test_the_warning_counts_labels_and_names_the_parameter(rng):

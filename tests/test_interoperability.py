@@ -33,15 +33,15 @@ def moons(request, seed):
 
 @pytest.mark.parametrize("extension", ["graph", "kernel"])
 def test_svc(rng, extension):
-    """With five labels a class the bent kernel separates the moons, where the base kernel does not."""
-    bent, base = [], []
+    """With five labels per class the warped kernel separates the moons, where the base kernel does not."""
+    warped, base = [], []
     for seed in rng.integers(1 << 31, size=10):
         X, y, kernel = fitted(extension, int(seed), eta=1e4)
         labeled = np.concatenate([np.flatnonzero(y == c)[:5] for c in (0, 1)])
         svc = SVC(kernel=kernel, C=1e4).fit(X[labeled], y[labeled])
-        bent.append(svc.score(X, y))
+        warped.append(svc.score(X, y))
         base.append(SVC(C=1e4).fit(X[labeled], y[labeled]).score(X, y))
-    assert np.mean(bent) > max(0.88, np.mean(base))
+    assert np.mean(warped) > max(0.88, np.mean(base))
     precomputed = SVC(kernel="precomputed", C=1e4).fit(kernel(X[labeled]), y[labeled])
     assert (precomputed.predict(kernel(X, X[labeled])) == svc.predict(X)).mean() > 0.99
 

@@ -65,7 +65,7 @@ def test_random_is_uniform_without_labels(rng):
     assert np.abs(counts - 500).max() < 5 * np.sqrt(2000 * 0.25 * 0.75)
 
 
-def test_all_labelled_points_as_landmarks_is_told(rng):
+def test_all_labelled_points_as_landmarks_warns(rng):
     y = np.full(30, -1)
     y[:4] = 0
     X = rng.normal(size=(30, 2))

@@ -68,7 +68,7 @@ def test_predictions_have_a_limit(rng):
     assert_allclose(larger, large, atol=1e-5 * np.abs(large).max())
 
 
-def test_digits_that_float64_does_not_have_are_told(rng):
+def test_digits_that_float64_does_not_have_are_warned_of(rng):
     X = rng.normal(size=(300, 2))
     smooth = DataDependentKernel(gamma=0.1, n_landmarks=100, random_state=0, extension="kernel", n_neighbors=10)
     with pytest.warns(AccuracyWarning, match=r"eta = 1e\+15 .* between the 100 landmarks"):

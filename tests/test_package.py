@@ -73,5 +73,5 @@ def test_readme_example_runs(capsys):
     readme = (Path(__file__).parents[1] / "README.md").read_text()
     code = readme.split("```python\n")[1].split("```")[0]
     exec(code, {})
-    bent, plain = (float(word) for word in re.findall(r"\d\.\d+", capsys.readouterr().out))
-    assert bent > plain + 0.05
+    warped, plain = (float(word) for word in re.findall(r"\d\.\d+", capsys.readouterr().out))
+    assert warped > plain + 0.05

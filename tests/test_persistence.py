@@ -91,7 +91,7 @@ KERNELS = {
     "Gaussian-process base": lambda: kernel(ConstantKernel(2.0) * RBF()).fit(X),
     "polynomial base": lambda: kernel("poly", base_kernel_params={"degree": 2, "coef0": 1.0}).fit(X),
     "cosine": lambda: kernel(metric="cosine").fit(X),
-    "copies": lambda: kernel(n_landmarks=40).fit(np.repeat(X[:60], 2, axis=0)),
+    "duplicates": lambda: kernel(n_landmarks=40).fit(np.repeat(X[:60], 2, axis=0)),
     "RandomState": lambda: kernel(random_state=np.random.RandomState(3)).fit(X),
     "cg": lambda: kernel(solver="cg").fit(X),
     "float32": lambda: kernel().fit(X.astype(np.float32)),

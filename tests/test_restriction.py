@@ -1,4 +1,4 @@
-"""restrict: the contract on disconnected graphs, and what it tells."""
+"""restrict: the contract on disconnected graphs, and what it warns of."""
 
 import warnings
 
@@ -88,7 +88,7 @@ def test_singular_matrices_that_are_not_dominant_are_refused(cloud):
         restrict(laplacian(cloud[1], normalized=True), [0, 1, 2])
 
 
-def test_interpolation_tells_what_it_cannot_represent():
+def test_interpolation_reports_what_it_cannot_represent():
     """The Green's function of the amplified resistance of a star has rank one on its leaves."""
     star = np.zeros((12, 12))
     star[0, 1:] = star[1:, 0] = 1.0

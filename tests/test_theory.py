@@ -354,7 +354,7 @@ def test_null_space_of_signed_matrices_by_the_double_cover(graph, rng):
     assert null_modes(sparse.csr_array(odd_cycle)).shape[1] == 0
 
 
-def test_missed_accuracy_is_told_with_the_numbers(monkeypatch, rng):
+def test_missed_accuracy_is_reported_with_the_numbers(monkeypatch, rng):
     monkeypatch.setitem(SOLVERS, "sloppy", SloppySolver)
     W = knn_graph(rng.normal(size=(60, 2)), n_neighbors=12)
     with pytest.warns(AccuracyWarning, match=r"accurate to .* only, eps=1.0e-09 was asked"):

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from halfmoon.geometry import Geometry, restrict, select_landmarks
     from halfmoon.kernels import DataDependentKernel
     from halfmoon.persistence import load, save
+    from halfmoon.runtime.progress import progress_callback
     from halfmoon.semi_supervised import LapRLSClassifier, LapRLSRegressor, LapSVC
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "LapRLSRegressor",
     "LapSVC",
     "load",
+    "progress_callback",
     "restrict",
     "save",
     "select_landmarks",
@@ -38,6 +40,7 @@ _HOMES = {
     "LapRLSRegressor": "halfmoon.semi_supervised",
     "LapSVC": "halfmoon.semi_supervised",
     "load": "halfmoon.persistence",
+    "progress_callback": "halfmoon.runtime.progress",
     "restrict": "halfmoon.geometry",
     "save": "halfmoon.persistence",
     "select_landmarks": "halfmoon.geometry",

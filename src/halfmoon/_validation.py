@@ -142,7 +142,7 @@ def labeled_mask(y: Any, n_samples: int) -> NDArray[np.bool_]:
 
 
 def _is_missing(label: Any) -> bool:
-    """Tell whether one label stands for 'unlabelled'; a missing value is the one not equal to itself."""
+    """Return whether one label stands for 'unlabelled'; a missing value is the one not equal to itself."""
     if label is None:
         return True
     if isinstance(label, str):

@@ -15,10 +15,12 @@ import halfmoon as library
 LAST_LINE = r"error bound \d\.\de[-+]\d+\).* in \d+\.\d s"
 
 
-def test_fit_tells_what_it_did(files, halfmoon):
-    result = halfmoon("fit flowers.csv --target species --out told.hm")
+def test_fit_reports_what_it_did(files, halfmoon):
+    result = halfmoon("fit flowers.csv --target species --out reported.hm")
     assert result.exit_code == 0
-    assert re.search(rf"^Fitted LapSVC to 150 rows, 15 labelled \(149 landmarks, {LAST_LINE}: told.hm$", result.stdout)
+    assert re.search(
+        rf"^Fitted LapSVC to 150 rows, 15 labelled \(149 landmarks, {LAST_LINE}: reported.hm$", result.stdout
+    )
     assert result.stderr.splitlines() == [
         "note: text is one-hot encoded: site",
         "note: 1 missing numbers are replaced by the median of their column: sepal_length",
@@ -45,7 +47,7 @@ def test_every_format_of_predictions(files, halfmoon, flowers_model, suffix):
     assert not [path for path in files.iterdir() if path.name.endswith(".tmp")]
 
 
-def test_categories_that_the_model_has_not_seen_are_told(files, halfmoon, flowers_model, flowers, tmp_path):
+def test_categories_that_the_model_has_not_seen_are_reported(files, halfmoon, flowers_model, flowers, tmp_path):
     flowers.assign(site=["east", "west", *flowers["site"][2:]]).to_csv(tmp_path / "far.csv", index=False)
     result = halfmoon(f"predict once.hm {tmp_path / 'far.csv'} --proba --out {tmp_path / 'p.csv'}")
     assert result.stderr.splitlines() == [
@@ -183,7 +185,7 @@ def test_minus_one_is_a_class_unless_it_is_said_otherwise(halfmoon, table, tmp_p
     rows = "\n".join(f"{i % 2 + 0.01 * i},{i},{2 * (i % 2) - 1}" for i in range(20))
     path = table(f"a,b,y\n{rows}\n")
     result = halfmoon(f"fit {path} --target y --out {tmp_path / 'm.hm'}")
-    assert "-1 is taken as a class" in result.stderr
+    assert "-1 is read as a class" in result.stderr
     halfmoon(f"predict {tmp_path / 'm.hm'} {path} --out {tmp_path / 'p.csv'}")
     assert set(pd.read_csv(tmp_path / "p.csv")["prediction"]) == {-1, 1}
 
@@ -207,7 +209,7 @@ def test_quiet_is_quiet(files, halfmoon, flowers_model):
     for line in ("fit flowers.csv -t species -o q.hm", "predict once.hm new.csv -o q.csv", "info once.hm"):
         result = halfmoon(f"{line} --quiet")
         assert (result.exit_code, result.output) == (0, "")
-        result = halfmoon(f"{line} --quiet --json")  # what is asked for by name is told
+        result = halfmoon(f"{line} --quiet --json")  # what is asked for by name is printed
         assert json.loads(result.stdout)["out"]
         assert result.stderr == ""
 

@@ -157,7 +157,7 @@ IMPOSSIBLE = {
 
 
 @pytest.mark.parametrize("place", [place for place in IMPOSSIBLE if os.path.isdir(os.path.dirname(place) or ".")])
-def test_impossible_places_are_told_before_the_work(files, halfmoon, place):
+def test_impossible_places_are_refused_before_the_work(files, halfmoon, place):
     """There is no data file, and that would be said first if it were read."""
     if place == "circle.hm" and not os.path.islink(place):
         (files / place).symlink_to(place)

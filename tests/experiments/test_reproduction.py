@@ -16,7 +16,7 @@ from halfmoon.experiments import _data, _trials, figure1, figure2, figure3, figu
 from halfmoon.experiments._baselines import BASELINES
 from halfmoon.experiments._experiment import Options, count_of_claims
 from halfmoon.experiments._kernel_curves import Grid, cross_validated_loss, draw_trial
-from halfmoon.experiments._trials import Job, Table, ending_processes, run_trials
+from halfmoon.experiments._trials import Job, TrialTable, ending_processes, run_trials
 from halfmoon.experiments.reproduce import EXPERIMENTS, reproduce
 from halfmoon.graph import knn_graph
 
@@ -25,7 +25,7 @@ TINY = Grid(powers=(1, 2), etas=(1e-2, 1.0), widths=(0.7,))
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A folder like the one with the data: classes are lines in 6 dimensions, so that neighbours tell them."""
+    """A folder like the one with the data: classes are lines in 6 dimensions, so that neighbours separate them."""
     folder, rng = tmp_path_factory.mktemp("data"), np.random.default_rng(5)
     for source, classes, rows in (("mnist", 10, 1200), ("letter", 26, 2600)):
         y = np.arange(rows) % classes
@@ -160,10 +160,10 @@ def test_processes_give_the_same_table(tiny, folder, tmp_path):
 
 
 def test_a_table_without_its_last_line_is_never_seen(tmp_path):
-    table = Table(tmp_path / "t.csv")
+    table = TrialTable(tmp_path / "t.csv")
     table.add(1, [{"a": 0.1}])
     table.add(0, [{"a": "text"}])
-    assert Table(tmp_path / "t.csv").rows == [{"trial": 0, "a": "text"}, {"trial": 1, "a": 0.1}]
+    assert TrialTable(tmp_path / "t.csv").rows == [{"trial": 0, "a": "text"}, {"trial": 1, "a": 0.1}]
     assert not list(tmp_path.glob(".halfmoon.*.tmp"))
 
 
@@ -205,7 +205,7 @@ def test_cross_validation_prefers_the_kernel_that_knows(rng):
 
 
 @pytest.mark.parametrize("name", BASELINES)
-def test_baselines_tell_two_clusters_apart(rng, name):
+def test_baselines_separate_two_clusters(rng, name):
     X = np.concatenate([rng.normal(size=(40, 2)), rng.normal(loc=(8.0, 0.0), size=(40, 2))])
     W = knn_graph(X, n_neighbors=6, connect=True)
     f = BASELINES[name](W, np.array([3, 7, 21, 50, 61, 75]), np.array([-1.0, -1.0, -1.0, 1.0, 1.0, 1.0]))

@@ -254,7 +254,7 @@ def test_points_whose_distances_vanish_are_refused(rng, make, unit):
 
 
 @pytest.mark.parametrize("features", [2, 20])
-def test_distances_that_vanish_beside_an_outlier_are_told(rng, features):
+def test_distances_that_vanish_beside_an_outlier_are_warned_of(rng, features):
     X = rng.uniform(-1.0, 1.0, size=(30, features)) * 1e-170
     X[0] = 1.0
     with pytest.warns(AccuracyWarning, match="29 of 30 distinct points have a neighbour at distance 0"):

@@ -1,4 +1,4 @@
-"""Searches against brute force: precision, types of data, copies, threads."""
+"""Searches against brute force: precision, types of data, duplicates, threads."""
 
 import numpy as np
 import pytest
@@ -41,13 +41,13 @@ def test_types_of_data_do_not_matter(rng, tmp_path, kind, method):
 
 
 @pytest.mark.parametrize("as_sparse", [False, True])
-def test_copies_are_found(rng, as_sparse):
+def test_duplicates_are_found(rng, as_sparse):
     X = rng.integers(-1, 2, size=(500, 4)).astype(float)
     X[X == 0.0] *= rng.choice([-1.0, 1.0], size=(X == 0.0).sum())  # negative zeros too
-    copies = find_duplicates(sparse.csr_array(X) if as_sparse else X)
+    duplicates = find_duplicates(sparse.csr_array(X) if as_sparse else X)
     _, first, inverse = np.unique(X + 0.0, axis=0, return_index=True, return_inverse=True)
-    assert_array_equal(np.sort(first), copies.first)
-    assert_array_equal(copies.first[copies.group], first[inverse])
+    assert_array_equal(np.sort(first), duplicates.first)
+    assert_array_equal(duplicates.first[duplicates.group], first[inverse])
 
 
 def test_rows_are_found_by_value(rng):
@@ -65,18 +65,18 @@ def test_self_tuning_weights(rng):
     W = knn_graph(X, weights="self-tuning")
     rows, columns = W.nonzero()
     assert_allclose(W.data, np.exp(-(D[rows, columns] ** 2) / (scale[rows] * scale[columns])), rtol=1e-9)
-    copies = np.repeat(rng.normal(size=(10, 2)), 9, axis=0)
-    assert knn_graph(copies, weights="self-tuning").data.min() > 0
+    duplicates = np.repeat(rng.normal(size=(10, 2)), 9, axis=0)
+    assert knn_graph(duplicates, weights="self-tuning").data.min() > 0
 
 
 @pytest.mark.parametrize("method", ["exact", "approximate"])
-def test_threads_change_nothing_and_progress_is_told(rng, method):
+def test_threads_change_nothing_and_progress_is_reported(rng, method):
     X = rng.normal(size=(3000, 16))
-    told = []
-    W = knn_graph(X, method=method, n_jobs=1, random_state=5, progress=lambda *step: told.append(step))
+    heard = []
+    W = knn_graph(X, method=method, n_jobs=1, random_state=5, progress=lambda *step: heard.append(step))
     assert (knn_graph(X, method=method, n_jobs=3, random_state=5) != W).nnz == 0
-    assert told
-    assert all(0 < done <= total and isinstance(step, str) for done, total, step in told)
+    assert heard
+    assert all(0 < done <= total and isinstance(step, str) for done, total, step in heard)
 
 
 @pytest.mark.parametrize(
@@ -165,6 +165,16 @@ def test_new_points_find_their_neighbours(rng, as_sparse):
     assert_allclose(distances[:50, 0], 0.0, atol=1e-12)  # a known point finds itself
 
 
+def test_queries_do_not_depend_on_whether_the_graph_was_built(rng):
+    """A model file has no search: the one built after loading must give the same neighbours, ties included."""
+    X, Y = (rng.integers(0, 4, size=(m, 30)).astype(np.float64) for m in (4000, 300))
+    options = SearchOptions(recall=0.9, seed=int(rng.integers(1 << 31)))
+    used, fresh = (NeighborIndex(X, method="approximate", options=options) for _ in range(2))
+    used.neighbors_of_data(5)
+    for found, expected in zip(used.query(Y, 5), fresh.query(Y, 5), strict=True):
+        assert_array_equal(found, expected)
+
+
 def test_copies_in_approximate_search(rng):
     """80 % of the rows repeat."""
     points = rng.normal(size=(2000, 16))
@@ -195,7 +205,7 @@ def test_methods_refuse_what_they_cannot_do(rng):
 
 
 @pytest.mark.parametrize("scale", [1e-30, 1e30])
-def test_approximate_search_tells_what_float32_cannot_hold(rng, scale):
+def test_approximate_search_refuses_what_float32_cannot_hold(rng, scale):
     X = scale * rng.normal(size=(200, 20))
     with pytest.raises(ValueError, match="the features must span 1e-15 to"):
         NeighborIndex(X, method="approximate")

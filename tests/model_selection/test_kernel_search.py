@@ -61,8 +61,29 @@ def test_attributes_of_a_search(rng, moons):
     assert search.score(X, y) == search.best_estimator_.score(X, y) > 0.7
     assert_array_equal(search.predict(X), search.best_estimator_.predict(X))
     assert_array_equal(search.classes_, [0, 1])
-    assert search.decision_function(X).shape == (200,)
+    assert_array_equal(search.decision_function(X) > 0.0, search.predict(X) == 1)
+    assert search.n_features_in_ == 2
+    with pytest.raises(ValueError, match="X has 1 features, but LapRLSClassifier is expecting 2 features"):
+        search.predict(X[:, :1])
     assert not hasattr(search, "predict_proba")
+
+
+def test_threads_change_no_score(rng, moons):
+    X, _, few = moons
+    grid = {
+        "kernel__eta": [0.1, 10.0],
+        "kernel__gamma": [0.5, 2.0],
+        "C": [None, 0.1, 10.0],
+        "class_weight": [None, "balanced"],
+    }
+    searches = [
+        KernelSearchCV(LapSVC(kernel=DataDependentKernel(n_landmarks=50, random_state=0), n_jobs=n_jobs), grid, cv=3)
+        for n_jobs in (1, 3)
+    ]
+    one, several = (search.fit(X, few) for search in searches)
+    for split in range(3):
+        assert_array_equal(one.cv_results_[f"split{split}_test_score"], several.cv_results_[f"split{split}_test_score"])
+    assert_array_equal(one.decision_function(X), several.decision_function(X))
 
 
 def test_few_labels_are_left_out_one_at_a_time(rng, moons):
@@ -137,7 +158,7 @@ def test_one_target_compares_nothing(moons):
         KernelSearchCV(LapRLSRegressor(), {"alpha": [0.1, 1.0]}).fit(moons[0], y)
 
 
-def test_wrong_names_are_told(moons):
+def test_wrong_names_are_refused(moons):
     X, _, few = moons
     with pytest.raises(ValueError, match=r"The grid names \['kernel__etta'\]"):
         KernelSearchCV(LapSVC(), {"kernel__etta": [1.0]}).fit(X, few)

@@ -26,7 +26,7 @@ def test_sizes_and_labels(apart):
         model = LapSVC(kernel=DataDependentKernel(n_neighbors=11)).fit(np.vstack([X, X[:5]]), np.append(y, y[:5]))
     for display in (
         ComponentSizesDisplay.from_estimator(model),
-        ComponentSizesDisplay.from_estimator(model, y=np.append(y, y[:5])),  # copies of a row are one point
+        ComponentSizesDisplay.from_estimator(model, y=np.append(y, y[:5])),  # duplicates of a row are one point
         ComponentSizesDisplay(sizes=np.array([30, 20, 12]), labeled=np.array([3, 0, 2])).plot(),
     ):
         assert display.sizes.tolist() == [30, 20, 12]

@@ -11,6 +11,7 @@ from threadpoolctl import threadpool_info
 
 from halfmoon import DataDependentKernel, LapRLSClassifier
 from halfmoon.graph import NeighborIndex, SearchOptions, knn_graph
+from halfmoon.model_selection import KernelSearchCV
 from halfmoon.runtime.executor import ThreadExecutor
 
 
@@ -64,6 +65,17 @@ def test_queries_from_copies_are_the_same(rng, request):
         NeighborIndex(X, method="approximate", options=options).query(X[:50], 3), alone, strict=True
     ):
         np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.filterwarnings("ignore::halfmoon.exceptions.DisconnectedGraphWarning")
+def test_searches_from_copies_are_the_same(rng, request):
+    X, y = make_moons(150, noise=0.2, random_state=int(rng.integers(1 << 31)))
+    few = np.where(np.arange(150) < 30, y, -1)
+    estimator = LapRLSClassifier(kernel=DataDependentKernel(n_landmarks=40, random_state=0))
+    search = KernelSearchCV(estimator, {"kernel__eta": [0.1, 10.0], "alpha": [None, 0.1]}, cv=3)
+    alone = search.fit(X, few).cv_results_["mean_test_score"]
+    request.getfixturevalue("copied")
+    np.testing.assert_array_equal(search.fit(X, few).cv_results_["mean_test_score"], alone)
 
 
 @pytest.mark.filterwarnings("ignore::halfmoon.exceptions.DisconnectedGraphWarning")

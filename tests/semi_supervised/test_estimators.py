@@ -105,14 +105,16 @@ def test_lapsvc_is_an_svm_in_the_kernel(rng, moons):
 @pytest.mark.parametrize("extension", ["auto", *EXTENSIONS])
 @pytest.mark.parametrize("estimator", CLASSIFIERS)
 def test_unlabelled_rows_help_on_moons(rng, estimator, extension):
-    """Twelve labels on two moons: better than an SVM that sees only these, over a few draws."""
-    bent, plain = [], []
-    for _ in range(5):
-        X, y = make_moons(250, noise=0.15, random_state=int(rng.integers(1 << 31)))
-        few = np.where(np.arange(250) < 12, y, -1)
-        bent.append(estimator(kernel=make_kernel(rng, extension)).fit(X, few).score(X, y))
-        plain.append(SVC().fit(X[:12], y[:12]).score(X, y))
-    assert np.mean(bent) > np.mean(plain) - 0.03
+    """Six labels per moon: on average better by more than a point than an SVM that sees only these."""
+    gains = []
+    for _ in range(16):
+        X, y = make_moons(250, noise=0.1, random_state=int(rng.integers(1 << 31)))
+        labeled = np.concatenate([np.flatnonzero(y == c)[:6] for c in (0, 1)])
+        few = np.full(250, -1)
+        few[labeled] = y[labeled]
+        model = estimator(kernel=make_kernel(rng, extension)).fit(X, few)
+        gains.append(model.score(X, y) - SVC().fit(X[labeled], y[labeled]).score(X, y))
+    assert np.mean(gains) > 0.01
 
 
 @pytest.mark.parametrize("estimator", CLASSIFIERS)
@@ -282,7 +284,7 @@ def test_deviation_is_small_where_targets_are_known_and_large_far_away(rng):
 
 
 def test_given_graph_numbers_the_rows(rng, moons):
-    """With a graph of the user's own, rows are vertices: copies stay apart."""
+    """With a graph of the user's own, rows are vertices: duplicates stay apart."""
     from halfmoon.graph import knn_graph
 
     X, y, few = moons
@@ -290,7 +292,7 @@ def test_given_graph_numbers_the_rows(rng, moons):
     few = np.concatenate([few, np.full(20, -1)])
     W = knn_graph(X, n_neighbors=10)
     model = LapSVC(kernel=DataDependentKernel(graph=W, n_landmarks=80, random_state=0)).fit(X, few)
-    assert model.transduction_.shape == (270,)
+    assert_array_equal(model.kernel_.points_, X)
     assert model.score(X[:250], y) > 0.65
 
 
@@ -305,7 +307,7 @@ def test_budget_kernel_in_an_estimator(rng, moons):
         assert model.score(X, y) > 0.7
 
 
-def test_diagnosis_tells_when_unlabelled_rows_do_not_help(rng):
+def test_diagnosis_says_when_unlabelled_rows_do_not_help(rng):
     X = rng.normal(size=(300, 2))
     y = (X[:, 0] > 0).astype(int)
     labels = np.where(np.arange(300) < 60, y, -1)
@@ -328,7 +330,7 @@ def test_regression_diagnosis(rng):
     model = LapRLSRegressor(kernel=DataDependentKernel(n_neighbors=12)).fit(X, y)
     assert model.score(X, np.sin(X[:, 0])) > 0.9
     assert "held-out score" in str(model.diagnose())
-    assert model.loo_residuals_.shape == (20, 1)
+    assert np.mean(model.loo_residuals_**2) < np.nanvar(y)  # better than the mean of the others
 
 
 def test_no_wild_values_far_from_landmarks(rng):
@@ -443,23 +445,23 @@ def fit_beyond_landmarks(rng, estimator, **parameters):
 @pytest.mark.parametrize("solver", ["direct", "cg"])
 def test_labels_beyond_the_landmarks_are_left_to_the_base_kernel(rng, estimator, solver):
     landmarks = np.arange(150, 180)
-    model, values, y, _, told, caught = fit_beyond_landmarks(rng, estimator, landmarks=landmarks, solver=solver)
+    model, values, y, _, warned, caught = fit_beyond_landmarks(rng, estimator, landmarks=landmarks, solver=solver)
     assert model.choice_.weights == {"base": 1.0}
     assert np.mean((values > 0.5) == y) > 0.7
-    assert len(told) == 1
-    assert "None of the 20 labelled rows" in str(told[0].message)
-    assert "landmarks (30) lie in 1 of 2 components" in str(told[0].message)
+    assert len(warned) == 1
+    assert "None of the 20 labelled rows" in str(warned[0].message)
+    assert "landmarks (30) lie in 1 of 2 components" in str(warned[0].message)
     assert {w.category for w in caught} == {DisconnectedGraphWarning}
 
 
 @pytest.mark.parametrize("estimator", [*CLASSIFIERS, LapRLSRegressor])
 def test_a_graph_kernel_that_cannot_see_the_labels_learns_their_mean(rng, estimator):
     landmarks = np.arange(150, 180)
-    _, values, _, labels, told, caught = fit_beyond_landmarks(
+    _, values, _, labels, warned, caught = fit_beyond_landmarks(
         rng, estimator, landmarks=landmarks, extension="graph", eta=1.0
     )
-    assert len(told) == 1
-    assert "only the intercept is learnt" in str(told[0].message)
+    assert len(warned) == 1
+    assert "only the intercept is learnt" in str(warned[0].message)
     assert {w.category for w in caught} == {DisconnectedGraphWarning}
     if estimator is LapRLSRegressor:
         assert_allclose(values, labels.mean())
@@ -470,12 +472,12 @@ def test_a_graph_kernel_that_cannot_see_the_labels_learns_their_mean(rng, estima
 @pytest.mark.parametrize("landmarks", ["kmeans++", "farthest"])
 def test_one_landmark_in_the_other_component(rng, landmarks):
     for seed in range(20):
-        model, values, *_, told, caught = fit_beyond_landmarks(
+        model, values, *_, warned, caught = fit_beyond_landmarks(
             rng, LapSVC, landmarks=landmarks, n_landmarks=1, random_state=seed
         )
         assert np.all(np.isfinite(values))
         assert {w.category for w in caught} == {DisconnectedGraphWarning}
         if model.kernel_.landmark_indices_[0] >= 150:
-            assert len(told) == 1
+            assert len(warned) == 1
             return
     pytest.fail("the landmark was never in the component without labels")

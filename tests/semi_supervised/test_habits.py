@@ -98,7 +98,7 @@ def test_a_search_over_a_pipeline(moons):
         KernelSearchCV(pipeline, {"standardscaler__with_mean": [True]}).fit(X, few)
 
 
-def test_candidates_are_told_apart_by_content(rng):
+def test_candidates_are_distinguished_by_content(rng):
     """Two graphs of equal size are two candidates: each has the score that it has alone."""
     X = rng.normal(size=(120, 2))
     y = (X[:, 0] > 0).astype(int)

@@ -54,7 +54,7 @@ def test_one_class_is_answered_by_the_intercept():
     assert intercept == 1.0
 
 
-def test_an_unfinished_machine_is_told(rng, monkeypatch):
+def test_an_unfinished_machine_warns(rng, monkeypatch):
     monkeypatch.setattr(_hinge, "STEPS_PER_EXAMPLE", 0)
     K, signs, weights = problem(rng)
     with pytest.warns(ConvergenceWarning, match="60 examples"):
@@ -80,7 +80,7 @@ def test_one_heavy_example_does_not_hide_the_others(rng):
     np.testing.assert_allclose(K @ dual + intercept, peer.decision_function(K), atol=1e-4)
 
 
-def test_contradictory_labels_at_a_huge_cost_are_told(rng):
+def test_contradictory_labels_at_a_huge_cost_warn(rng):
     K, signs, _ = problem(rng, size=20)
     K[1], K[:, 1] = K[0], K[:, 0]  # example 1 is example 0, with the other label
     K[1, 1] = K[0, 0]

@@ -84,7 +84,7 @@ def test_bad_arguments():
         solve_sdd(A, np.ones(3), eps=0.0)
 
 
-def test_missed_residual_is_told(monkeypatch):
+def test_missed_residual_is_reported(monkeypatch):
     class Lazy:
         name = "lazy"
 

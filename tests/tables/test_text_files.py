@@ -34,7 +34,7 @@ def test_text_files(tmp_path):
 
 
 def codes_table(codes, rng):
-    """Three categories that tell the class, beside a number that tells nothing."""
+    """Three categories that determine the class, beside a number that says nothing."""
     rows = [f"{codes[i % 3]},{rng.normal():.6f},{'abc'[i % 3]}" for i in range(45)]
     return "code,x,y\n" + "\n".join(rows)
 

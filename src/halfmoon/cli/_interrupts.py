@@ -35,7 +35,7 @@ def end_interrupted(kept: str = NOTHING, *, as_json: bool = False) -> NoReturn:
 
 
 def caused_by_interrupt(error: BaseException | None) -> bool:
-    """Tell whether an error is an interrupt, or what a library made of one."""
+    """Return whether an error is an interrupt, or what a library made of one."""
     while error is not None:
         if isinstance(error, KeyboardInterrupt):
             return True

@@ -20,7 +20,7 @@ from halfmoon.cli._interrupts import NOTHING, Interrupted, caused_by_interrupt
 
 __all__ = ["Report", "reporting"]
 
-FAILED, BAD_INPUT = 1, 2  # exit codes: something broke; the user can mend it
+FAILED, BAD_INPUT = 1, 2  # exit codes: something broke; the user can fix it
 
 
 class Report:
@@ -65,7 +65,7 @@ class Report:
         return NOTHING if now is None else f"{path} was not changed."
 
     def note(self, text: str) -> None:
-        """Tell something that the user did not ask for but should know, once."""
+        """Report something that the user did not ask for but should know, once."""
         if text in self.notes:
             return
         self.notes.append(text)
@@ -80,13 +80,13 @@ class Report:
     @contextmanager
     def working(self, stage: str) -> Iterator[None]:
         """Show what is going on: a line for the work itself, and one for each part that reports progress."""
-        from halfmoon.runtime.progress import listening
+        from halfmoon.runtime.progress import progress_callback
 
         columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
         hidden = self.quiet or self.as_json or not self._err.is_terminal
         with Progress(*columns, TimeRemainingColumn(), console=self._err, transient=True, disable=hidden) as progress:
             progress.add_task(stage, total=None)
-            with listening(_Bars(progress)):
+            with progress_callback(_Bars(progress)):
                 yield
 
     def finish(self, done: str, where: str | None = None, **facts: Any) -> None:
@@ -176,5 +176,5 @@ def reporting(quiet: bool, as_json: bool) -> Iterator[Report]:
 
 
 def _exit_code(error: Exception) -> int:
-    """Return 2 for what the library says about data and options: its ValueErrors tell values and the next step."""
+    """Return 2 for what the library says about data and options: its ValueErrors name values and the next step."""
     return BAD_INPUT if isinstance(error, ValueError) else FAILED

@@ -33,11 +33,11 @@ class Commands(TyperGroup):
             end_interrupted(str(interrupt) or NOTHING, as_json="--json" in words)
         except UsageError as error:
             if error.format_message():  # without any argument help is shown, and this is empty
-                Report(quiet=False, as_json="--json" in words).fail(_told(error), BAD_INPUT)
+                Report(quiet=False, as_json="--json" in words).fail(_message_of(error), BAD_INPUT)
             sys.exit(BAD_INPUT)
 
 
-def _told(error: Any) -> ValueError:
+def _message_of(error: Any) -> ValueError:
     """Return what is wrong, and where to read on."""
     command = "halfmoon" if error.ctx is None else error.ctx.command_path
     text = error.format_message()

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from halfmoon.tables import TableModel
 
 NAME = "info"
-HELP = "Tell what a model file holds."
+HELP = "Show what a model file holds."
 EXAMPLES = o.examples("halfmoon info flowers.hm")
 
 

@@ -23,7 +23,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     """Cluster points by k-means in the metric of the data-dependent kernel.
 
     ``|Phi(x) - Phi(x')|^2 = K(x, x) + K(x', x') - 2 K(x, x')``, with seeds by k-means++ in this metric. Points that the
-    graph joins are near each other however the cluster is bent.
+    graph joins are near each other however the cluster is curved.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ from halfmoon.exceptions import DisconnectedGraphWarning
 from halfmoon.runtime.atomic_write import atomic_write
 from halfmoon.runtime.progress import report
 
-__all__ = ["Job", "Row", "Table", "disconnected_as_they_are", "ending_processes", "run_trials", "trial_seed"]
+__all__ = ["Job", "Row", "TrialTable", "disconnected_as_they_are", "ending_processes", "run_trials", "trial_seed"]
 
 Row = Mapping[str, Any]
 
@@ -43,7 +43,7 @@ class Job:
     alone: bool = False  # timings: one trial at a time
 
 
-class Table:
+class TrialTable:
     """Rows in a CSV file; every row has a column `trial`."""
 
     def __init__(self, path: Path) -> None:
@@ -77,7 +77,7 @@ def run_trials(job: Job, folder: Path, *, jobs: int, resume: bool) -> list[dict[
     path = folder / f"{job.name.lower().replace(' ', '-')}-{digest}.csv"  # other parameters, another file
     if not resume:
         path.unlink(missing_ok=True)
-    table = Table(path)
+    table = TrialTable(path)
     missing = [trial for trial in range(job.trials) if trial not in table.done]
     report(job.name, job.trials - len(missing), job.trials)
     if missing:
@@ -92,7 +92,7 @@ def run_trials(job: Job, folder: Path, *, jobs: int, resume: bool) -> list[dict[
                 table.add(trial, rows)
                 report(job.name, job.trials - len(missing) + number + 1, job.trials)
     # What was computed and what was read are the same: a number has one text, and the file has it.
-    return [row for row in Table(path).rows if row["trial"] < job.trials]
+    return [row for row in TrialTable(path).rows if row["trial"] < job.trials]
 
 
 @contextmanager

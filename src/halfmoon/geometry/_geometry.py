@@ -342,7 +342,7 @@ def _only_powers(earlier: Geometry, settings: GeometrySettings) -> set[str]:
 
 
 def _comparable(settings: GeometrySettings) -> bool:
-    """Tell whether settings can be compared by value: arrays and graphs cannot."""
+    """Return whether settings can be compared by value: arrays and graphs cannot."""
     values = [getattr(settings, field.name) for field in fields(settings)]
     return not any(isinstance(value, np.ndarray) or sparse.issparse(value) for value in values)
 

@@ -137,10 +137,10 @@ def _random(X: Any, size: int, labeled: Indices, label_share: float, rng: Any) -
 
 
 def _kmeans_plusplus(X: Any, size: int, labeled: Indices, label_share: float, rng: Any) -> Indices:
-    """Seed as k-means++ does; where the points are fewer than the landmarks, fill up with copies."""
+    """Seed as k-means++ does; where the points are fewer than the landmarks, fill up with duplicates."""
     points = X if X.dtype.kind == "f" else X.astype(np.float32)  # scikit-learn would compute in the integers' type
     _, indices = kmeans_plusplus(points, size, random_state=rng)
-    indices = np.unique(indices)  # with copies of a point a row can be drawn twice
+    indices = np.unique(indices)  # with duplicates a row can be drawn twice
     rest = np.setdiff1d(np.arange(X.shape[0]), indices)
     filled = rng.permutation(rest)[: size - len(indices)]
     return np.sort(np.concatenate([indices, filled]).astype(np.intp))
@@ -154,7 +154,7 @@ def _farthest(X: Any, size: int, labeled: Indices, label_share: float, rng: Any)
     for i in range(1, size):
         row = X[[landmarks[i - 1]]] if sparse.issparse(X) else X[landmarks[i - 1]][None]
         nearest = np.minimum(nearest, euclidean_distances(X, row, squared=True).ravel())
-        nearest[landmarks[:i]] = -1.0  # also where copies leave only distance 0
+        nearest[landmarks[:i]] = -1.0  # also where duplicates leave only distance 0
         landmarks[i] = int(np.argmax(nearest))
     return landmarks
 

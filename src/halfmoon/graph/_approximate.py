@@ -24,7 +24,7 @@ from halfmoon.graph._numba.nearest import keep_nearest, measure_pairs
 from halfmoon.graph._numba.projection_tree import probe_cells
 from halfmoon.graph._options import SearchOptions
 from halfmoon.graph._projection_tree import Lists, ProjectionTree
-from halfmoon.graph._refinement import AUDIT, LIST, ROWS, Refinement
+from halfmoon.graph._refinement import LIST, ROWS, Refinement, audit
 from halfmoon.graph._sketch import Sketch
 from halfmoon.runtime.executor import Executor, ThreadExecutor, stop_flag
 from halfmoon.runtime.ranges import ranges
@@ -35,6 +35,8 @@ Neighbors = tuple[NDArray[np.float64], NDArray[np.intp]]
 
 QUERY_PROBES = 16  # cells searched for a new point, at first
 QUERY_PANEL = 1024  # new points at once
+AUDIT = 500  # rows whose true neighbours are found
+TIES = 1e-6  # relative difference of distances in float32 that are one distance
 
 
 class ApproximateSearch:
@@ -59,8 +61,12 @@ class ApproximateSearch:
             self.cells = ProjectionTree(points, self.draw_seed(), executor)
             self.row = self.cells.members
             self.points = executor.run(_in_order_of, (points, self.row))
-        self.rows = (X.data, X.indices, X.indptr) if sparse.issparse(X) else X  # as kernels read them
+        self.sample = np.sort(self.rng.choice(len(self.row), min(len(self.row), AUDIT), replace=False))  # of points
+        self.rows = (X.data, X.indices, X.indptr) if sparse.issparse(X) else X  # as compiled functions read them
         self._probes: dict[int, int] = {}
+        self._reach: dict[
+            int, NDArray[np.float32]
+        ] = {}  # k -> squared distances from the sample to its k-th neighbours
 
     def draw_seed(self) -> int:
         """Return a seed for the next tree."""
@@ -78,8 +84,9 @@ class ApproximateSearch:
         with ThreadExecutor(self.options.threads) as executor:
             search = Refinement(self, k, executor)
             reached = search.run()
+            self._reach[k] = search.truth().squares[:, -1]
             if reached:
-                self.recall, self.recall_sample = search.estimate, len(search.sample)
+                self.recall, self.recall_sample = search.estimate, len(self.sample)
                 return self._in_order(search.best, executor)
         return without_self(*self.exact.query(self.X, k + 1))
 
@@ -117,16 +124,17 @@ class ApproximateSearch:
 
     def _probes_for(self, k: int) -> int:
         self._lookup = RowLookup(self.X)
-        n = self.X.shape[0]
-        sample = np.sort(np.random.default_rng(self.options.seed).choice(n, min(n, AUDIT), replace=False))
-        Y = self.X[sample]
-        _, truth = self.exact.query(Y, min(k + 1, n))  # the row itself counts for nothing
-        probes = QUERY_PROBES
+        sample, width = self.row[self.sample], min(k, len(self.row) - 1)
         with ThreadExecutor(self.options.threads) as executor:
+            if width not in self._reach:
+                self._reach[width] = audit(self, width, executor).squares[:, -1]
+            reach = np.sqrt(self._reach[width].astype(np.float64)) * (1.0 + TIES)
+            probes = QUERY_PROBES
             while probes < self.cells.count:
-                found = self.row[self._candidates(Y, k + 1, probes, executor)]
-                hits = (truth[:, :, None] == found[:, None, :]).any(axis=2) & (truth != sample[:, None])
-                if hits.sum() >= self.options.recall * (truth != sample[:, None]).sum():
+                found = self.row[self._candidates(self.X[sample], k + 1, probes, executor)].astype(np.intp)
+                distances, found = self._nearest(self.X[sample], found, found.shape[1], executor)
+                hits = ((distances <= reach[:, None]) & (found != sample[:, None])).sum(axis=1)
+                if np.minimum(hits, width).sum() >= self.options.recall * width * len(sample):
                     return probes
                 probes *= 2
         return 0

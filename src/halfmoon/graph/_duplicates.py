@@ -1,7 +1,7 @@
 """Duplicates of a point. A KD-tree degenerates on them and a plain k-NN graph turns them into hubs.
 
-So the search runs on the distinct points, and each row then gets its own copies first. Where there are more
-than k copies, they lie on a circle and a row takes the k nearest there: no copy becomes a hub, and all of them
+So the search runs on the distinct points, and each row then gets its own duplicates first. Where there are more
+than k duplicates, they lie on a circle and a row has the k nearest there: none becomes a hub, and all of them
 stay connected, also in a mutual graph with k >= 2.
 """
 
@@ -26,13 +26,13 @@ DIGEST_BLOCK = 1 << 22  # numbers held in float64 at once
 @storable
 @dataclass(frozen=True)
 class Duplicates:
-    """Which rows are copies of which distinct point, in the order of first appearance."""
+    """Which rows are duplicates of which distinct point, in the order of first appearance."""
 
     group: NDArray[np.intp]
     first: NDArray[np.intp]  # a row for each distinct point
 
     def mean(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return one row per distinct point: the mean over its copies."""
+        """Return one row per distinct point: the mean over its duplicates."""
         if len(self.first) == len(self.group):
             return values.copy()
         n, m = len(self.group), len(self.first)

@@ -95,7 +95,7 @@ class BlasSearch:
 
     A few more than k candidates are measured by subtraction in float64. If the last candidate is farther than the
     k-th by more than products can round, no other row can belong to the k nearest; rows without this certificate (a
-    tight cluster far away, many ties) are searched again in float64, and at last by subtraction alone.
+    tight cluster far away, many ties) are searched again in float64, and finally by subtraction alone.
     """
 
     def __init__(self, X: NDArray[Any], options: SearchOptions) -> None:
@@ -177,7 +177,7 @@ def _by_blocks(task: Callable[[Any, slice], Neighbors], query: Any, size: int, o
     with ThreadExecutor(options.threads) as executor:
         for rows, found in zip(blocks, executor.map(task, query, blocks), strict=True):
             distances[rows], indices[rows] = found
-            options.tell(rows.stop, n, "exact search")
+            options.report_step(rows.stop, n, "exact search")
     return distances, indices
 
 

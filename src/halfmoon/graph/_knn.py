@@ -56,9 +56,9 @@ def knn_graph(
         with s the distance of a vertex's last neighbour (Zelnik-Manor and Perona). Both are floored at 1e-12
         so that no edge vanishes. A callable maps an array of distances to positive weights.
     bandwidth : float, default=None
-        Width of the heat weights; None takes the median distance of neighbours that are not copies.
+        Width of the heat weights; None uses the median distance of neighbours that are not duplicates.
     metric : {"euclidean", "manhattan", "cosine", "precomputed"} or callable, default="euclidean"
-        A callable takes two rows and returns their distance, and is assumed symmetric.
+        A callable is given two rows and returns their distance, and is assumed symmetric.
     symmetrize : {"union", "mutual"}, default="union"
         Keep an edge if either end, or if both ends, name the other as a neighbour.
     method : {"auto", "kdtree", "exact", "approximate"}, default="auto"
@@ -89,7 +89,7 @@ def knn_graph(
     Notes
     -----
     Equal rows are each other's nearest neighbours, at distance 0. Where a point has more than
-    `n_neighbors` copies, the copies lie on a circle and each is linked to the nearest ones there, so that
+    `n_neighbors` duplicates, these lie on a circle and each is linked to the nearest ones there, so that
     none becomes a hub and all stay connected.
 
     Examples

@@ -71,7 +71,7 @@ class NeighborIndex:
     X : ndarray or csr_array of shape (n, d)
         Data as `check_points` returns them.
     metric : {"euclidean", "manhattan", "cosine"} or callable, default="euclidean"
-        A callable takes two rows and returns their distance.
+        A callable is given two rows and returns their distance.
     method : {"auto", "kdtree", "exact", "approximate"}, default="auto"
         "auto": the KD-tree for dense data of at most 12 features, exact search while n^2 (d + 64) <= 1e11 or
         where the metric needs it, approximate search above.

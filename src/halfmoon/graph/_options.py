@@ -55,7 +55,7 @@ class SearchOptions:
         """Number of threads to use."""
         return thread_count(self.n_jobs)
 
-    def tell(self, done: int, total: int, step: str) -> None:
+    def report_step(self, done: int, total: int, step: str) -> None:
         """Report progress to whoever listens."""
         report("graph", done, total)
         if self.progress is not None:

@@ -32,7 +32,7 @@ def column_means(X: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def fits_float32(X: Any) -> bool:
-    """Tell whether float32 holds the squares of the largest differences."""
+    """Return whether float32 holds the squares of the largest differences."""
     if sparse.issparse(X):
         span = float(np.abs(X.data).max(initial=0.0))
     else:

@@ -24,7 +24,7 @@ CELLS = 256  # cells in one piece of work, at most
 
 @dataclass
 class Lists:
-    """Neighbour lists, nearest first: squared distances and entries (see `_kernels.lists`)."""
+    """Neighbour lists, nearest first: squared distances and entries (see `_numba.lists`)."""
 
     squares: NDArray[np.float32]
     entries: NDArray[np.int32]
@@ -46,7 +46,7 @@ class Lists:
 
     @property
     def arrays(self) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
-        """Both arrays, as kernels take them."""
+        """Both arrays, as compiled functions read them."""
         return self.squares, self.entries
 
     @property

@@ -22,7 +22,7 @@ from halfmoon.runtime.ranges import ranges
 if TYPE_CHECKING:
     from halfmoon.graph._approximate import ApproximateSearch
 
-__all__ = ["AUDIT", "LIST", "ROWS", "Refinement"]
+__all__ = ["LIST", "ROWS", "Refinement", "audit"]
 
 PROBES = 8  # near cells searched per cell and tree
 TREES = 4  # trees grown at a time
@@ -30,7 +30,6 @@ ATTEMPTS = 4  # times that trees are grown, with twice the probes each time
 LIST = 20  # candidates per point, at least; 2 k for large k
 ROUNDS = 6  # of refinement after trees are grown
 GAIN = 0.002  # a round that gains less recall is the last
-AUDIT = 500  # rows whose true neighbours are found
 ROUNDING = 1e-5  # of distances in the sketch, relative to the largest norm
 FAITHFUL = 1e-3  # relative error of a neighbour's distance up to which a complete sketch stands for X
 ROWS = 4096  # rows in one piece of work, at most
@@ -46,8 +45,7 @@ class Refinement:
         self.lists = Lists.empty(self.n, min(max(LIST, 2 * k), self.n - 1))
         self.complete = search.sketch.complete
         self.ranked = Lists.empty(0 if self.complete else self.n, min(2 * k, self.n - 1))
-        self.sample = np.sort(search.rng.choice(self.n, min(self.n, AUDIT), replace=False))
-        self.truth: Lists | None = None
+        self._truth: Lists | None = None
         self.estimate = 0.0
 
     @property
@@ -62,7 +60,7 @@ class Refinement:
         return self.best if self.complete else self.lists
 
     def run(self) -> bool:
-        """Grow trees and refine until the recall is reached; tell whether it was."""
+        """Grow trees and refine until the recall is reached; return whether it was."""
         for attempt in range(ATTEMPTS):
             for _ in range(TREES):
                 seed, probes = self.search.draw_seed(), PROBES << attempt
@@ -76,7 +74,7 @@ class Refinement:
         return False
 
     def _repeat(self, step: Callable[[], None], lists: Callable[[], Lists], name: str) -> bool:
-        """Take refinement steps until the recall is reached or no longer grows; tell whether it was reached."""
+        """Take refinement steps until the recall is reached or no longer grows; return whether it was reached."""
         reached = self._reached(lists(), name)
         for _ in range(ROUNDS):
             if reached:
@@ -90,30 +88,25 @@ class Refinement:
 
     def _reached(self, lists: Lists, name: str) -> bool:
         """Estimate the recall; it is reached if the estimate is a standard error above what is asked for."""
-        if self.truth is None:
-            self.truth = self._audit()
-        found = lists.neighbors[self.sample]
-        hits = (self.truth.neighbors[:, :, None] == found[:, None, :]).any(axis=2).mean(axis=1)
+        found = lists.neighbors[self.search.sample]
+        hits = (self.truth().neighbors[:, :, None] == found[:, None, :]).any(axis=2).mean(axis=1)
         self.estimate = float(hits.mean())
         options = self.search.options
-        options.tell(self.n, self.n, f"{name}, recall {self.estimate:.3f}")
+        options.report_step(self.n, self.n, f"{name}, recall {self.estimate:.3f}")
         standard_error = float(hits.std()) / np.sqrt(len(hits))
         return self.estimate - standard_error >= options.recall or self.estimate == 1.0
 
-    def _audit(self) -> Lists:
-        """Find the true neighbours of the sample."""
-        rounding = np.float32(ROUNDING * np.sqrt(np.square(self.points).sum(axis=1).max()))
-        prepared = _Audit(self.search.rows, self.search.row, self.points, rounding, self.lists.entries, self.k)
-        samples = [self.sample[lo:hi] for lo, hi in ranges(len(self.sample), AUDIT)]
-        parts = list(self.executor.map(_audit, prepared, samples))
-        truth = Lists(*(np.concatenate(arrays) for arrays in zip(*(part.arrays for part in parts), strict=True)))
-        if self.complete and not self._faithful(truth):
-            self.complete, self.ranked = False, Lists.empty(self.n, self.ranked.entries.shape[1])
-        return truth
+    def truth(self) -> Lists:
+        """Return the true neighbours of the sample, found once: after the first trees, whose lists save time."""
+        if self._truth is None:
+            self._truth = audit(self.search, self.k, self.executor, self.lists.entries)
+            if self.complete and not self._faithful(self._truth):
+                self.complete, self.ranked = False, Lists.empty(self.n, self.ranked.entries.shape[1])
+        return self._truth
 
     def _faithful(self, truth: Lists) -> bool:
-        """Tell whether float32 resolves the distances of neighbours: not in a tight cluster far from the rest."""
-        gaps = self.points[self.sample][:, None] - self.points[truth.neighbors]
+        """Return whether float32 resolves the distances of neighbours: not in a tight cluster far from the rest."""
+        gaps = self.points[self.search.sample][:, None] - self.points[truth.neighbors]
         in_sketch, exact = np.linalg.norm(gaps, axis=2), np.sqrt(truth.squares)
         return bool(np.all(np.abs(in_sketch - exact) <= FAITHFUL * exact))
 
@@ -146,6 +139,17 @@ class Refinement:
         for (lo, hi), part in zip(pieces, self.executor.map(task, prepared, pieces), strict=True):
             new.squares[lo:hi], new.entries[lo:hi] = part.arrays
         return new
+
+
+def audit(search: ApproximateSearch, k: int, executor: Executor, candidates: NDArray[np.int32] | None = None) -> Lists:
+    """Return the k true neighbours of the sample of a search; `candidates` are entries per point to start from."""
+    points = search.points
+    rounding = np.float32(ROUNDING * np.sqrt(np.square(points).sum(axis=1).max()))
+    known = np.empty((len(points), 0), np.int32) if candidates is None else candidates
+    prepared = _Audit(search.rows, search.row, points, rounding, known, k)
+    samples = [search.sample[lo:hi] for lo, hi in ranges(len(search.sample), len(search.sample))]
+    parts = list(executor.map(_audit, prepared, samples))
+    return Lists(*(np.concatenate(arrays) for arrays in zip(*(part.arrays for part in parts), strict=True)))
 
 
 @dataclass(frozen=True)

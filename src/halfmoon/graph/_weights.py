@@ -43,12 +43,12 @@ def _heat(distances: Matrix, bandwidth: float | None) -> WeightFunction:
 def _self_tuning(distances: Matrix, bandwidth: float | None) -> WeightFunction:
     """exp(-d_ij^2 / (s_i s_j)) with s_i the distance of i's last neighbour (Zelnik-Manor and Perona)."""
     scale = distances[:, -1].copy()
-    scale[scale == 0.0] = _typical(scale)  # a point with k copies has no scale of its own
+    scale[scale == 0.0] = _typical(scale)  # a point with k duplicates has no scale of its own
     return lambda d, i, j: np.maximum(np.exp(-(d**2) / (scale[i] * scale[j])), SMALLEST_HEAT_WEIGHT)
 
 
 def _typical(distances: Matrix) -> float:
-    """Return the median distance; copies of a point say nothing about the scale."""
+    """Return the median distance; duplicates of a point say nothing about the scale."""
     positive = distances[distances > 0.0]
     return float(np.median(positive)) if positive.size else 1.0
 

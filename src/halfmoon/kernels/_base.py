@@ -36,7 +36,7 @@ class BaseKernel:
 
     @classmethod
     def resolve(cls, kernel: Any, gamma: float | None, params: dict[str, Any] | None, sample: Any) -> BaseKernel:
-        """Check the user's choice; take gamma from the `sample` where it is the RBF's and not given."""
+        """Check the user's choice; gamma follows from the `sample` where it is the RBF's and not given."""
         params = dict(params or {})
         if isinstance(kernel, GPKernel) or callable(kernel):
             if isinstance(kernel, GPKernel) and params:
@@ -75,7 +75,7 @@ class BaseKernel:
             K = np.asarray(self.kernel(A, B, **self.params), dtype=np.float64)
             if K.shape != (A.shape[0], B.shape[0]):
                 raise ValueError(
-                    "A base kernel function takes two data matrices and returns the matrix of kernel values: "
+                    "A base kernel function is given two data matrices and returns the matrix of kernel values: "
                     f"expected shape {(A.shape[0], B.shape[0])}, got {K.shape}."
                 )
             return K

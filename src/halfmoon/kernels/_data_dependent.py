@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 from dataclasses import fields
 from typing import Any, Self
@@ -155,7 +154,7 @@ class DataDependentKernel(BaseEstimator):
     works. `set_params` drops the fit.
 
     On a disconnected graph every component has its own regulariser. With ``extension="graph"`` the kernel
-    vanishes on components without landmark; with "kernel" their graph has no say, and eq. 6 holds as everywhere.
+    vanishes on components without landmark; with "kernel" their graph has no effect, and eq. 6 holds as everywhere.
 
     Examples
     --------
@@ -307,13 +306,12 @@ class DataDependentKernel(BaseEstimator):
         unknown = params.keys() - WARP_PARAMETERS
         if unknown:
             raise ValueError(f"The geometry stays: {sorted(unknown)} cannot change. Fit another kernel.")
-        twin = copy.copy(self)
-        twin.__dict__ = vars(self) | params
-        check_choice("extension", twin.extension, EXTENSIONS)
-        if geometry is not None:
-            twin.geometry_ = geometry
-        twin.warped_ = twin._warp(landmark_kernel)
-        return twin
+        other = type(self)(**self.get_params(deep=False) | params)
+        check_choice("extension", other.extension, EXTENSIONS)
+        self._share_fit(other)
+        other.geometry_ = self.geometry_ if geometry is None else geometry
+        other.warped_ = other._warp(landmark_kernel)
+        return other
 
     def _warp(self, landmark_kernel: LandmarkKernel | None = None) -> WarpedKernel:
         return warp(
@@ -504,10 +502,14 @@ class DataDependentKernel(BaseEstimator):
 
     def __sklearn_clone__(self) -> Self:
         """Clone parameters and keep the fit: inside another estimator a fitted kernel is data."""
-        twin = super().__sklearn_clone__()
+        other = super().__sklearn_clone__()
+        self._share_fit(other)
+        return other
+
+    def _share_fit(self, other: Self) -> None:
+        """Give another kernel what `fit` has set here."""
         for name in fitted_names(self):
-            setattr(twin, name, getattr(self, name))
-        return twin
+            setattr(other, name, getattr(self, name))
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "warped_")

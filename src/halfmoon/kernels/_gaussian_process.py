@@ -1,4 +1,4 @@
-"""The data-dependent kernel in the form that scikit-learn's Gaussian processes take."""
+"""The data-dependent kernel in the form that scikit-learn's Gaussian processes expect."""
 
 from __future__ import annotations
 

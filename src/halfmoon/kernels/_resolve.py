@@ -21,7 +21,7 @@ def resolve_kernel(kernel: Any, **shared: Any) -> DataDependentKernel:
     Parameters
     ----------
     kernel : DataDependentKernel, str, callable or None
-        A base kernel is taken for ``DataDependentKernel(base_kernel=...)``.
+        A base kernel means ``DataDependentKernel(base_kernel=...)``.
     **shared
         Parameters that the estimator has too; None means the kernel's value. Two different values raise.
 

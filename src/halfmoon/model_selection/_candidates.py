@@ -1,38 +1,31 @@
-"""Candidates of a search, ordered so that what is expensive is computed once: geometries, kernels, then the rest."""
+"""Candidates of a search, grouped so that what is expensive is computed once: geometries, kernels, then the rest."""
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
 import joblib
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
 
 from halfmoon.geometry import GeometrySettings
 from halfmoon.kernels import SHARED, DataDependentKernel, LandmarkKernel
 from halfmoon.regularizers import PowerRegularizer
-from halfmoon.semi_supervised import BaseOnRows, KernelMixture, LapEstimator, LearningProblem, PlacedRows
+from halfmoon.runtime.executor import Executor
+from halfmoon.runtime.transaction import fitted_names
+from halfmoon.semi_supervised import BaseOnRows, KernelMixture, LapEstimator, LearningProblem, PlacedRows, learn
 
-__all__ = ["Candidate", "Group", "grouped"]
+__all__ = ["CandidatesOfKernel", "Group", "grouped"]
 
 Params = dict[str, Any]
+Matrix = NDArray[np.float64]
 
 KERNEL = "kernel__"
 BASE = ("base_kernel", "gamma", "base_kernel_params")
 OF_GEOMETRY = {f"{KERNEL}{field.name}" for field in fields(GeometrySettings)} | {f"{KERNEL}method", *SHARED, "kernel"}
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """One point of the grid, ready to be scored."""
-
-    number: int
-    estimator: LapEstimator
-    kernel: DataDependentKernel
-    mixture: KernelMixture
-    problem: LearningProblem
-    placed: PlacedRows | None
 
 
 def grouped(estimator: LapEstimator, candidates: list[Params]) -> Iterator[tuple[Params, dict[int, Params]]]:
@@ -49,82 +42,124 @@ def grouped(estimator: LapEstimator, candidates: list[Params]) -> Iterator[tuple
     yield from groups.values()
 
 
+@dataclass(frozen=True)
+class CandidatesOfKernel:
+    """Candidates that share a kernel and the weights of the classes: they are scored by one task.
+
+    Attributes
+    ----------
+    params : dict
+        Parameters of the kernel.
+    landmark_kernel : LandmarkKernel
+        Its base kernel on the landmarks.
+    on_rows : BaseOnRows
+        Its base kernel on the labelled rows.
+    members : dict
+        Number -> the parameters of the estimator.
+    """
+
+    params: Params
+    landmark_kernel: LandmarkKernel
+    on_rows: BaseOnRows
+    members: Mapping[int, Params]
+
+
+@dataclass(frozen=True)
 class Group:
     """Candidates on one geometry: built once, with all powers out of one chain and T of the labelled rows.
 
-    Parameters
+    Attributes
     ----------
     estimator : LapEstimator
-        With the parameters that all candidates share; its kernel is a `DataDependentKernel`.
+        With the parameters that all candidates share, without a kernel; it has checked the data.
     candidates : dict
         Number -> the other parameters.
-    X, y, sample_weight
-        The data.
+    problem : LearningProblem
+        What is to be learnt.
+    kernel : DataDependentKernel
+        A kernel on the geometry.
+    placed : PlacedRows or None
+        T of the labelled rows; None where no candidate uses it, or they are not rows of the graph.
     """
 
-    def __init__(
-        self, estimator: LapEstimator, candidates: Mapping[int, Params], X: Any, y: Any, sample_weight: Any
-    ) -> None:
-        self.estimator, self.candidates = estimator, candidates
-        self.problem = estimator.problem(X, y, sample_weight)
+    estimator: LapEstimator
+    candidates: Mapping[int, Params]
+    problem: LearningProblem
+    kernel: DataDependentKernel
+    placed: PlacedRows | None
+
+    @classmethod
+    def build(
+        cls, estimator: LapEstimator, candidates: Mapping[int, Params], X: Any, y: Any, sample_weight: Any
+    ) -> Group:
+        """Build the geometry of an estimator whose kernel is a `DataDependentKernel`, and place the labelled rows."""
+        problem = estimator.problem(X, y, sample_weight)
         powers = sorted({params.get(f"{KERNEL}power", estimator.kernel.power) for params in candidates.values()})
-        kernel = estimator.set_params(kernel__power=powers[0]).fit_kernel(self.problem)
-        if len(powers) > 1 and not isinstance(kernel.regularizer_, PowerRegularizer):
-            raise ValueError(f"A grid over kernel__power needs regularizer='power'. Got {kernel.regularizer!r}.")
-        geometry = kernel.geometry_ if len(powers) == 1 else kernel.geometry_.replace(powers=tuple(powers))
-        self.kernel = kernel.rewarp(geometry=geometry)
-        self.X_L = self.problem.training.X_L
-        self.placed = self._place()
+        kernel = estimator.set_params(kernel__power=powers[0]).fit_kernel(problem)
+        if len(powers) > 1:
+            if not isinstance(kernel.regularizer_, PowerRegularizer):
+                raise ValueError(f"A grid over kernel__power needs regularizer='power'. Got {kernel.regularizer!r}.")
+            kernel = kernel.rewarp(geometry=kernel.geometry_.replace(powers=tuple(powers)))
+        extensions = {params.get(f"{KERNEL}extension", kernel.extension) for params in candidates.values()}
+        is_placed = kernel.method != "budget" and extensions != {"kernel"}
+        placed = PlacedRows.solve(kernel.geometry_, problem.training.rows) if is_placed else None
+        return cls(estimator.set_params(kernel=None), candidates, problem, kernel, placed)
 
-    def _place(self) -> PlacedRows | None:
-        """Return T of the labelled rows, if a candidate uses the graph extension and they are rows of the graph."""
-        extensions = {params.get(f"{KERNEL}extension", self.kernel.extension) for params in self.candidates.values()}
-        if self.kernel.method == "budget" or extensions == {"kernel"}:
-            return None
-        return PlacedRows.solve(self.kernel.geometry_, self.problem.training.rows)
-
-    def __iter__(self) -> Iterator[Candidate]:
-        """Yield the candidates, kernel by kernel; what the base kernel gives is computed once for each."""
-        bases: dict[Any, tuple[LandmarkKernel, BaseOnRows]] = {}
-        problems: dict[Any, LearningProblem] = {}
-        for of_kernel, numbers in self._by_kernel():
-            base = {name: of_kernel.get(name, getattr(self.kernel, name)) for name in BASE}
-            if _key(base) not in bases:
-                bases[_key(base)] = self._base(base)
-            landmark_kernel, on_rows = bases[_key(base)]
-            kernel = self.kernel.rewarp(landmark_kernel=landmark_kernel, **of_kernel)
-            mixture = KernelMixture(kernel.warped_, self.X_L, self._rows_of_T(kernel), on_rows)
-            for number in numbers:
-                estimator = copy.copy(self.estimator).set_params(**_rest(self.candidates[number]))
-                weight = getattr(estimator, "class_weight", None)
-                if _key(weight) not in problems:
-                    problems[_key(weight)] = self._weighted(weight)
-                yield Candidate(number, estimator, kernel, mixture, problems[_key(weight)], self.placed)
-
-    def _by_kernel(self) -> Iterator[tuple[Params, list[int]]]:
-        """Yield parameters of the kernel with the candidates that have them."""
-        kernels: dict[Any, tuple[Params, list[int]]] = {}
+    def by_kernel(self, executor: Executor) -> list[CandidatesOfKernel]:
+        """Return the candidates by their kernels; each base kernel is evaluated once."""
+        kernels: dict[str, tuple[Params, dict[int, Params]]] = {}
+        bases: dict[str, Params] = {}
         for number, params in self.candidates.items():
-            own = {name.removeprefix(KERNEL): value for name, value in params.items() if name.startswith(KERNEL)}
-            kernels.setdefault(_key(own), (own, []))[1].append(number)
-        yield from kernels.values()
+            of_kernel = {name.removeprefix(KERNEL): params[name] for name in params if name.startswith(KERNEL)}
+            rest = {name: params[name] for name in params if not name.startswith(KERNEL)}
+            key = _key((of_kernel, rest.get("class_weight")))
+            kernels.setdefault(key, (of_kernel, {}))[1][number] = rest
+            base = self._base_of(of_kernel)
+            bases.setdefault(_key(base), base)
+        evaluated = dict(zip(bases, executor.map(_evaluate_base, self, bases.values()), strict=True))
+        return [
+            CandidatesOfKernel(params, *evaluated[_key(self._base_of(params))], members)
+            for params, members in kernels.values()
+        ]
 
-    def _base(self, base: Params) -> tuple[LandmarkKernel, BaseOnRows]:
-        geometry = self.kernel.geometry_
-        kernel = LandmarkKernel.resolve(geometry, base["base_kernel"], base["gamma"], base["base_kernel_params"])
-        return kernel, BaseOnRows.compute(kernel, self.X_L, geometry.landmark_points)
+    def _base_of(self, params: Params) -> Params:
+        return {name: params.get(name, getattr(self.kernel, name)) for name in BASE}
 
-    def _rows_of_T(self, kernel: DataDependentKernel) -> Any:
+    def kernel_of(self, candidates: CandidatesOfKernel) -> DataDependentKernel:
+        """Return the kernel that candidates share: nothing is solved for it."""
+        return self.kernel.rewarp(landmark_kernel=candidates.landmark_kernel, **candidates.params)
+
+    def mixture(self, kernel: DataDependentKernel, on_rows: BaseOnRows) -> KernelMixture:
+        """Return the kernels on the labelled rows."""
+        X_L, warped = self.problem.training.X_L, kernel.warped_
         if kernel.extension == "kernel":
-            return None
-        return kernel.geometry_.place(self.X_L) if self.placed is None else self.placed.of_power(kernel.warped_.power)
+            return KernelMixture(warped, X_L, None, on_rows)
+        T = kernel.geometry_.place(X_L) if self.placed is None else self.placed.of_power(warped.power)
+        return KernelMixture(warped, X_L, T, on_rows)
 
-    def _weighted(self, class_weight: Any) -> LearningProblem:
-        return LearningProblem.of(self.problem.unweighted, self.problem.classes, class_weight)
+    def estimator_with(self, params: Params) -> LapEstimator:
+        """Return the estimator of a candidate, without a kernel."""
+        return clone(self.estimator).set_params(**params)
+
+    def problem_for(self, estimator: LapEstimator) -> LearningProblem:
+        """Return the problem under the class weights of an estimator."""
+        problem = self.problem
+        return LearningProblem.of(problem.unweighted, problem.classes, getattr(estimator, "class_weight", None))
+
+    def fit(self, candidates: CandidatesOfKernel, number: int) -> LapEstimator:
+        """Return one of the candidates, fitted to all labels on what the search has computed."""
+        estimator, kernel = self.estimator_with(candidates.members[number]), self.kernel_of(candidates)
+        for name in fitted_names(self.estimator):  # what the check of the data has found: number and names of features
+            setattr(estimator, name, getattr(self.estimator, name))
+        learned = learn(self.problem_for(estimator), kernel, estimator.loss, estimator.given_alpha, known=self.placed)
+        return estimator.set_params(kernel=kernel).adopt(learned)
 
 
-def _rest(params: Params) -> Params:
-    return {name: value for name, value in params.items() if not name.startswith(KERNEL)}
+def _evaluate_base(group: Group, base: Params) -> tuple[LandmarkKernel, BaseOnRows]:
+    """Evaluate a base kernel on the landmarks and the labelled rows: a task."""
+    geometry = group.kernel.geometry_
+    kernel = LandmarkKernel.resolve(geometry, base["base_kernel"], base["gamma"], base["base_kernel_params"])
+    return kernel, BaseOnRows.compute(kernel, group.problem.training.X_L, geometry.landmark_points)
 
 
 def _key(value: Any) -> str:
@@ -132,8 +167,8 @@ def _key(value: Any) -> str:
     try:
         return str(joblib.hash(value))
     except Exception:  # a lambda, say: whatever cannot be pickled is equal to itself alone
-        return (
-            f"{type(value).__name__} at {id(value)}"
-            if not isinstance(value, dict)
-            else repr(sorted((name, _key(part)) for name, part in value.items()))
-        )
+        if isinstance(value, dict):
+            return repr(sorted((name, _key(part)) for name, part in value.items()))
+        if isinstance(value, tuple):
+            return repr([_key(part) for part in value])
+        return f"{type(value).__name__} at {id(value)}"

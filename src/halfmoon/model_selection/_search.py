@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import copy
 import time
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
-from sklearn import config_context
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import ParameterGrid
@@ -18,14 +16,13 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from halfmoon._validation import check_integer
-from halfmoon.model_selection._candidates import Candidate, Group, grouped
+from halfmoon.model_selection._candidates import CandidatesOfKernel, Group, grouped
 from halfmoon.model_selection._split import LabeledKFold
 from halfmoon.model_selection._trials import Trials
-from halfmoon.runtime.executor import ThreadExecutor
 from halfmoon.runtime.progress import report, showing
 from halfmoon.runtime.storable import storable
 from halfmoon.runtime.transaction import transaction
-from halfmoon.semi_supervised import LapEstimator, LearningProblem, learn, r_squared
+from halfmoon.semi_supervised import LapEstimator, LearningProblem, r_squared
 
 __all__ = ["KernelSearchCV"]
 
@@ -40,7 +37,8 @@ class KernelSearchCV(MetaEstimatorMixin, BaseEstimator):
     Like scikit-learn's GridSearchCV, with its attributes. Graph, landmarks and solves do not depend on eta, on the
     base kernel, on C or alpha, and all powers come out of one chain of solves: they are computed once for all
     candidates, and again only where other parameters of the kernel (ridge, n_neighbors, ...) are in the grid.
-    Unlabelled rows are in every training part.
+    Unlabelled rows are in every training part. Candidates are scored on the threads of `n_jobs`,
+    one task per kernel; the scores do not depend on how many there are.
 
     Parameters
     ----------
@@ -132,29 +130,29 @@ class KernelSearchCV(MetaEstimatorMixin, BaseEstimator):
             if head is not None:
                 X = head.fit_transform(X)
             candidates = [_within(prefix, params) for params in ParameterGrid(staged.param_grid)]
-            best = staged._search(last, candidates, X, y, sample_weight)
+            group, candidates_of_kernel, number = staged._search(last, candidates, X, y, sample_weight)
             if staged.refit:
                 start = time.perf_counter()
-                model = _refitted(best)
+                model = group.fit(candidates_of_kernel, number)
                 staged.best_estimator_ = model if head is None else Pipeline([*head.steps, (prefix[:-2], model)])
                 staged.refit_time_ = time.perf_counter() - start
         return self
 
-    def _search(self, base: LapEstimator, candidates: list[dict[str, Any]], X: Any, y: Any, weight: Any) -> Candidate:
-        """Score all candidates; return the best."""
+    def _search(
+        self, base: LapEstimator, candidates: list[dict[str, Any]], X: Any, y: Any, weight: Any
+    ) -> tuple[Group, CandidatesOfKernel, int]:
+        """Score all candidates; return the best, with the group and the kernel that it belongs to."""
         scores: dict[int, NDArray[np.float64]] = {}
         best: tuple[float, int] = (-np.inf, 0)  # score, and minus the number: the first of equals wins
-        winner: Candidate | None = None
+        winner: tuple[Group, CandidatesOfKernel, int] | None = None
         for shared, members in grouped(base, candidates):
-            group = Group(copy.copy(clone(base).set_params(**shared)), members, X, y, weight)
-            trials = Trials(self._splits(group.problem), self.scorer_)
-            # Thousands of small problems: threads of BLAS and checks of input would take longer than the work.
-            with ThreadExecutor(1), config_context(assume_finite=True, skip_parameter_validation=True):
-                for candidate in group:
-                    found = scores[candidate.number] = trials.scores(candidate)
-                    report("tuning", len(scores), len(candidates))
-                    if (float(found.mean()), -candidate.number) > best:
-                        best, winner = (float(found.mean()), -candidate.number), candidate
+            group = Group.build(clone(base).set_params(**shared), members, X, y, weight)
+            for of_kernel, found in Trials(self._splits(group.problem), self.scorer_).run(group):
+                for number, values in zip(of_kernel.members, found, strict=True):
+                    scores[number] = values
+                    if (float(values.mean()), -number) > best:
+                        best, winner = (float(values.mean()), -number), (group, of_kernel, number)
+                report("tuning", len(scores), len(candidates))
         if winner is None:
             raise ValueError(
                 f"None of the {len(candidates)} candidates has a finite score: {group.problem.training.n_examples} "
@@ -162,8 +160,8 @@ class KernelSearchCV(MetaEstimatorMixin, BaseEstimator):
             )
         named = list(ParameterGrid(self.param_grid))
         self._record(named, np.array([scores[i] for i in range(len(candidates))]))
-        self.best_score_, self.best_index_ = best[0], winner.number
-        self.best_params_ = named[winner.number]
+        self.best_score_, self.best_index_ = best[0], -best[1]
+        self.best_params_ = named[self.best_index_]
         return winner
 
     def _splits(self, problem: LearningProblem) -> list[NDArray[np.intp]] | None:
@@ -265,12 +263,6 @@ def _within(prefix: str, params: dict[str, Any]) -> dict[str, Any]:
             "steps are fitted once."
         )
     return {name.removeprefix(prefix): value for name, value in params.items()}
-
-
-def _refitted(best: Candidate) -> LapEstimator:
-    """Return the best candidate, fitted to all labels on what the search has computed."""
-    model = best.estimator.set_params(kernel=best.kernel)
-    return model.adopt(learn(best.problem, best.kernel, model.loss, model.given_alpha, best.placed))
 
 
 def _accuracy(model: Any, X: Any, y: NDArray[Any]) -> float:

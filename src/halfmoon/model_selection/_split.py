@@ -101,7 +101,7 @@ class LabeledKFold(BaseCrossValidator):
         if len(kept) < self.n_splits:
             raise ValueError(
                 f"{len(labeled)} labelled rows, most of them alone in their class, do not fill {self.n_splits} folds. "
-                "Lower n_splits or label more rows a class."
+                "Lower n_splits or label more rows per class."
             )
         return kept
 

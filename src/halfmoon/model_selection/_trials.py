@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import config_context, get_config
 from sklearn.base import BaseEstimator
 
-from halfmoon.model_selection._candidates import Candidate
-from halfmoon.semi_supervised import Choice, LapEstimator, LearningProblem, choose
+from halfmoon.model_selection._candidates import CandidatesOfKernel, Group
+from halfmoon.runtime.executor import ThreadExecutor, thread_count
+from halfmoon.semi_supervised import LapEstimator, LearningProblem, choose
+from halfmoon.semi_supervised.losses import Loss
 
 __all__ = ["Trials"]
 
 Matrix = NDArray[np.float64]
 
 
+@dataclass(frozen=True)
 class Trials:
-    """Scores candidates by cross-validation, or by leave-one-out.
+    """How candidates are scored: by cross-validation, or by leave-one-out.
 
-    Parameters
+    Attributes
     ----------
     splits : list of ndarray, or None
         The examples held out in each split; None: leave-one-out, all examples together.
@@ -27,40 +33,52 @@ class Trials:
         Called as ``scorer(estimator, X, y)``.
     """
 
-    def __init__(self, splits: list[NDArray[np.intp]] | None, scorer: Any) -> None:
-        self.splits, self.scorer = splits, scorer
-        self._chosen: tuple[Any, Any, Choice] | None = None  # mixture and problem that the last choice was made for
+    splits: list[NDArray[np.intp]] | None
+    scorer: Any
 
-    def scores(self, candidate: Candidate) -> NDArray[np.float64]:
-        """Return the score of every split."""
-        problem, alpha = candidate.problem, candidate.estimator.given_alpha
-        choice = self._choice(candidate)
-        K = candidate.mixture.mixed(choice.weights)
-        loss = candidate.estimator.loss(choice.alpha if alpha is None else alpha)
+    def run(self, group: Group) -> Iterator[tuple[CandidatesOfKernel, Matrix]]:
+        """Yield the candidates of a group, kernel by kernel, with their scores: one row each, one column per split."""
+        # Thousands of small problems: checks of input would take longer than the work. The settings are the thread's.
+        config = get_config() | {"assume_finite": True, "skip_parameter_validation": True}
+        with ThreadExecutor(thread_count(group.kernel.n_jobs)) as executor:
+            items = group.by_kernel(executor)
+            yield from zip(items, executor.map(_score, (self, group, config), items), strict=True)
+
+    def scores(self, estimator: LapEstimator, loss: Loss, K: Matrix, problem: LearningProblem) -> list[float]:
+        """Return the score of every split, for a model with kernel matrix K on the examples."""
         if self.splits is None:
-            held_out = loss.leave_one_out(K, problem.Y, problem.weights)
-            return np.array([self._score(candidate.estimator, problem, held_out)])
+            return [self._score(estimator, problem, loss.leave_one_out(K, problem.Y, problem.weights))]
         scores = []
         for test in self.splits:
             train = np.setdiff1d(np.arange(problem.training.n_examples), test)
             seen = problem.subset(train)
             solution = loss.fit(K[np.ix_(train, train)], seen.Y, seen.weights)
             values = K[np.ix_(test, train)] @ solution.dual + solution.intercept
-            scores.append(self._score(candidate.estimator, problem.subset(test), values))
-        return np.array(scores)
-
-    def _choice(self, candidate: Candidate) -> Choice:
-        """Return the choice of the mixture, which candidates that differ in C or alpha alone share."""
-        if candidate.kernel.extension != "auto" and candidate.estimator.given_alpha is not None:
-            return choose(candidate.problem, candidate.kernel, candidate.mixture, candidate.estimator.given_alpha)
-        if self._chosen is None or self._chosen[:2] != (id(candidate.mixture), id(candidate.problem)):
-            choice = choose(candidate.problem, candidate.kernel, candidate.mixture, None)
-            self._chosen = (id(candidate.mixture), id(candidate.problem), choice)
-        return self._chosen[2]
+            scores.append(self._score(estimator, problem.subset(test), values))
+        return scores
 
     def _score(self, estimator: LapEstimator, problem: LearningProblem, values: Matrix) -> float:
         outcome = _Outcome(estimator, problem, values)
         return float(self.scorer(outcome, np.arange(len(values)), problem.truth))
+
+
+def _score(prepared: tuple[Trials, Group, dict[str, Any]], candidates: CandidatesOfKernel) -> Matrix:
+    """Score the candidates that share a kernel: a task."""
+    trials, group, config = prepared
+    with config_context(**config):
+        kernel = group.kernel_of(candidates)
+        mixture = group.mixture(kernel, candidates.on_rows)
+        estimators = [group.estimator_with(params) for params in candidates.members.values()]
+        problem, alphas = group.problem_for(estimators[0]), [estimator.given_alpha for estimator in estimators]
+        choice = choose(problem, kernel, mixture, None if None in alphas else alphas[0])
+        K = mixture.mixed(choice.weights)
+        losses = [
+            estimator.loss(choice.alpha if alpha is None else alpha)
+            for estimator, alpha in zip(estimators, alphas, strict=True)
+        ]
+        return np.array(
+            [trials.scores(estimator, loss, K, problem) for estimator, loss in zip(estimators, losses, strict=True)]
+        )
 
 
 class _Outcome(BaseEstimator):

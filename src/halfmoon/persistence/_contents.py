@@ -44,7 +44,7 @@ GP_KERNELS = tuple(
 )
 SPARSE = (sparse.csr_array, sparse.csc_array, sparse.csr_matrix, sparse.csc_matrix)
 
-# `known_base` is a shortcut. `memory` is a folder of pickles: a file must not tell where to read these.
+# `known_base` is a shortcut. `memory` is a folder of pickles: a file must not say where to read these.
 FORGOTTEN = ("known_base", "memory", "progress")
 NUMBER = "number_in_file"
 

@@ -147,7 +147,7 @@ class ComponentSizesDisplay(Display):
 def _labeled_vertices(estimator: Any, kernel: DataDependentKernel, y: Any) -> NDArray[np.intp] | None:
     """Return the vertices of the graph that are labelled; None if nothing is known of labels."""
     known = np.zeros(kernel.n_samples_fit_, dtype=bool)
-    if isinstance(estimator, LapEstimator):  # copies of a row are one vertex
+    if isinstance(estimator, LapEstimator):  # duplicates of a row are one vertex
         examples = estimator.learned_.problem.training
         known[examples.rows if y is None else examples.point[labeled_mask(y, len(examples.point))]] = True
     elif y is not None:

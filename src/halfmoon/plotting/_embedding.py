@@ -33,8 +33,8 @@ FAINTEST, MOST_OPAQUE = 0.3, 0.9
 class EmbeddingDisplay(Display):
     """Points in the two leading principal components of the data-dependent kernel.
 
-    Colour and marker tell the predicted class, size and opacity how sure the prediction is; labelled points are
-    large with a black edge. Predicted targets of a regressor are told by a scale of colours. Where
+    Colour and marker show the predicted class, size and opacity how sure the prediction is; labelled points are
+    large with a black edge. Predicted targets of a regressor are shown by a scale of colours. Where
     `extension="auto"` mixes the base kernel into the decision, the coordinates are those of the data-dependent part.
 
     Parameters

@@ -1,4 +1,4 @@
-"""How everything looks: colours that the colour-blind tell apart, and markers and lines that survive a grey print."""
+"""How everything looks: colours that the colour-blind can distinguish, markers and lines that survive a grey print."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ class AmplifiedResistance(GraphRegularizer):
     """The regulariser whose Green's function gives the amplified resistance distance.
 
     Q^+ = J (L^+ - D^-1 - D^-1 W D^-1) J, with J the centring on each component. In large graphs the plain
-    resistance distance tends to 1/d_i + 1/d_j and forgets the graph; these terms take that part away.
+    resistance distance tends to 1/d_i + 1/d_j and forgets the graph; these terms remove that part.
     Q^+ may vanish in further directions (on stars and cycles, say): `Restriction.Q_hat` leaves them out, as a
     pseudo-inverse does, and the kernel, which inverts A + eta K_hat, penalises them infinitely.
 

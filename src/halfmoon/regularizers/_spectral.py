@@ -49,7 +49,7 @@ class SpectralRegularizer(GraphRegularizer):
 
     Notes
     -----
-    The solvers here are "eigen" (dense, for small n) and "chebyshev"; "auto" takes "eigen" up to n = 1000.
+    The solvers here are "eigen" (dense, for small n) and "chebyshev"; "auto" uses "eigen" up to n = 1000.
     The Chebyshev bound is the largest deviation of the squared expansion from 1 / r on a grid four times as
     fine as its degree, doubled, plus rounding. A function with features finer than that grid escapes it.
 

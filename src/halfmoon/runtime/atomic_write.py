@@ -41,7 +41,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def try_writing(path: str | os.PathLike[str]) -> None:
-    """Raise the OSError that `atomic_write` would meet, by trying: permissions alone do not tell."""
+    """Raise the OSError that `atomic_write` would meet, by trying: permissions alone do not show it."""
     place = _place(path)
     with contextlib.suppress(FileNotFoundError):
         os.lstat(place)  # refuses names that are too long

@@ -1,6 +1,6 @@
 """Executors: run pure tasks on worker threads while the calling thread waits idle.
 
-Compiled kernels and BLAS release the GIL, so threads share the work. Items are cut by the data, never by the number
+Compiled functions and BLAS release the GIL, so threads share the work. Items are cut by the data, never by the number
 of threads, and results come back in order: what is computed does not depend on how many threads there are.
 
 The calling thread only waits, because Python handles signals in the main thread between two bytecodes: a Ctrl-C would
@@ -19,6 +19,7 @@ import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from contextvars import copy_context
 from itertools import count
 from typing import Any, Self, TypeVar
 
@@ -55,7 +56,7 @@ def thread_count(n_jobs: int | None) -> int:
 def stop_flag() -> NDArray[np.uint8]:
     """Return the flag of the task that this thread is running: its only entry becomes 1 when the task should stop.
 
-    Compiled kernels read ``stop[0]`` in their outer loops and return early; the executor drops what they return.
+    Compiled functions read ``stop[0]`` in their outer loops and return early; the executor drops what they return.
     Outside a task the flag stays 0.
     """
     batch = _here.batch
@@ -221,6 +222,7 @@ class _Batch:
 
     def __init__(self, executor: Executor, parent: _Batch | None) -> None:
         self.executor, self.parent = executor, parent
+        self.context = copy_context()  # of the caller: whom to report to, what to do about floating-point errors
         self.stop = np.zeros(1, dtype=np.uint8)
         self.running: set[_Job] = set()
         self.children: set[_Batch] = set()  # begun by tasks of this batch
@@ -230,7 +232,7 @@ class _Batch:
             self.stop[0] = parent.stop[0]
 
     def belongs_to(self, executor: Executor) -> bool:
-        """Tell whether an executor runs this batch, or the task that began it."""
+        """Return whether an executor runs this batch, or the task that began it."""
         return self.executor is executor or (self.parent is not None and self.parent.belongs_to(executor))
 
     def deliver(self, outcome: _Outcome) -> None:
@@ -294,7 +296,7 @@ class _Job:
     def _call(self) -> Any:
         if self.batch.stop[0]:
             raise Stopped
-        result = self.task(*self.arguments)
+        result = self.batch.context.copy().run(self.task, *self.arguments)  # one context runs in one thread only
         if self.batch.stop[0]:  # it may have returned early
             raise Stopped
         return result

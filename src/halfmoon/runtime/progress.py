@@ -1,40 +1,55 @@
-"""Progress that reaches a listener from deep below: graph, solves and tuning report, whoever called them."""
+"""Progress: graph, solves and tuning report to the callbacks of whoever called them."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
-__all__ = ["Listener", "listening", "report", "showing"]
+__all__ = ["Listener", "progress_callback", "report", "showing"]
 
 _logger = logging.getLogger("halfmoon")
 Listener = Callable[[str, int, int], Any]  # stage, steps done, steps in all
-_listeners: list[Listener] = []  # of the process: solves report from threads of their own
+# Of the current context: a fit in another thread has its own. Executors run their tasks in the context of the caller.
+_listeners: ContextVar[tuple[Listener, ...]] = ContextVar("halfmoon_listeners", default=())
 
 
 @contextmanager
-def listening(listener: Listener) -> Iterator[None]:
-    """Call ``listener(stage, done, total)`` for everything that reports inside the block.
+def progress_callback(listener: Listener) -> Iterator[None]:
+    """Call ``listener(stage, done, total)`` for all work that is done inside the block.
+
+    Only the work of this thread is reported, and what it hands to threads of the library: fits in other threads have
+    callbacks of their own. An error that the callback raises ends the work.
+
+    Parameters
+    ----------
+    listener : callable
+        Called with the name of a stage ("graph", "solves", "tuning"), the steps done and the steps in all. Some
+        stages run several times in one fit.
 
     Examples
     --------
-    >>> from halfmoon.runtime.progress import listening, report
-    >>> with listening(print):
-    ...     report("graph", 10, 100)
-    graph 10 100
+    >>> import numpy as np
+    >>> from halfmoon import DataDependentKernel, progress_callback
+    >>> X = np.random.default_rng(2).normal(size=(50, 2))
+    >>> stages = set()
+    >>> with progress_callback(lambda stage, done, total: stages.add(stage)):
+    ...     _ = DataDependentKernel(n_neighbors=10, n_landmarks=10, solver="cg").fit(X)
+    >>> sorted(stages)
+    ['graph', 'solves']
     """
-    _listeners.append(listener)
+    token = _listeners.set((*_listeners.get(), listener))
     try:
         yield
     finally:
-        _listeners.remove(listener)
+        _listeners.reset(token)
 
 
 def report(stage: str, done: int, total: int) -> None:
-    """Tell whoever listens that `done` of `total` steps of a stage are behind us."""
-    for listener in _listeners:
+    """Report to the callbacks of this context that `done` of `total` steps of a stage are done."""
+    for listener in _listeners.get():
         listener(stage, done, total)
 
 
@@ -60,5 +75,5 @@ def showing(verbose: bool) -> Iterator[None]:
     if not verbose and not _logger.isEnabledFor(logging.INFO):
         yield
         return
-    with listening(show):
+    with progress_callback(show):
         yield

@@ -48,7 +48,7 @@ class LandmarkBlock:
 class Solver(ABC):
     """A solver set up for one system; to add one, write a file with such a class and a row in SOLVERS.
 
-    The caller has checked M, passes right-hand sides in its range, takes null modes out of the answer and recomputes
+    The caller has checked M, passes right-hand sides in its range, removes null modes from the answer and recomputes
     the residuals, so a solver need not.
     """
 

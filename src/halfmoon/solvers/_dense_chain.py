@@ -75,20 +75,20 @@ class _Chain:
         """Solve M X = B; keep S X, the true residual of R and a bound on the norm of its rounding."""
         X, self.n_iter = solver.solve(B, SOLVE_TOLERANCE)
         X = self.system.project(X)
-        residual, sizes = self.system.residual(B, X)
+        residual, rounding = self.system.residual(B, X)
         for _ in range(REFINEMENTS):
             norm = np.linalg.norm(residual / self.s)
-            if norm <= 2.0 * np.linalg.norm(sizes / self.s):  # rounding: nothing is left to gain
+            if norm <= 2.0 * np.linalg.norm(rounding / self.s):  # rounding: nothing is left to gain
                 break
             correction, _ = solver.solve(residual, SOLVE_TOLERANCE)
             better = self.system.project(X + correction)
-            after, sizes_after = self.system.residual(B, better)
+            after, rounding_after = self.system.residual(B, better)
             if not np.linalg.norm(after / self.s) < 0.5 * norm:
                 break
-            X, residual, sizes = better, after, sizes_after
+            X, residual, rounding = better, after, rounding_after
         self.Y.append(self.s * X)
         self.rho.append(residual / self.s)
-        self.rounding.append(np.linalg.norm(sizes / self.s, axis=0))
+        self.rounding.append(np.linalg.norm(rounding / self.s, axis=0))
         return X
 
     def block(self, power: int) -> Matrix:

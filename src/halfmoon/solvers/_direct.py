@@ -22,7 +22,7 @@ class DirectSolver(DenseChainSolver):
     """Factor once, solve exactly.
 
     A singular component is grounded: one of its vertices is held at 0, which leaves a nonsingular matrix; the
-    caller takes the null mode out of the answer afterwards.
+    caller removes the null mode from the answer afterwards.
     """
 
     name: ClassVar[str] = "direct"

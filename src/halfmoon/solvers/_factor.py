@@ -1,4 +1,4 @@
-"""Sparse factorisation without pivoting, and what it tells about eigenvalues."""
+"""Sparse factorisation without pivoting, and what it says about eigenvalues."""
 
 from __future__ import annotations
 

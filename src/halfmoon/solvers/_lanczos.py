@@ -84,7 +84,7 @@ def _inverse_power(main: Vector, off: Vector, power: int) -> Vector | None:
 
 
 def _reached(R: sparse.csr_array, norm: float, b: Vector, x: Vector, power: int, eps: float) -> bool:
-    """Tell whether |b - R^p x| is at most what p solves to eps leave, eps times the sum of |R|^j |R^(p-j) x|, j < p."""
+    """Return whether |b - R^p x| is at most what p solves to eps leave: eps sum_j |R|^j |R^(p-j) x|, j < p."""
     allowed = 0.0
     for left in range(power, 0, -1):
         x = R @ x

@@ -69,8 +69,8 @@ def null_modes(A: sparse.csr_array) -> sparse.csr_array:
     singular = balanced & (np.bincount(labels, weights=surplus, minlength=len(balanced)) == 0)
     column = np.cumsum(singular) - 1  # singular component -> column of the result
     rows = np.flatnonzero(singular[labels])
-    sizes = np.bincount(labels, minlength=len(balanced))
-    data = signs[rows] / np.sqrt(sizes[labels[rows]])
+    counts = np.bincount(labels, minlength=len(balanced))
+    data = signs[rows] / np.sqrt(counts[labels[rows]])
     return sparse.csr_array((data, (rows, column[labels[rows]])), shape=(n, int(singular.sum())))
 
 

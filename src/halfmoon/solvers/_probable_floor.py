@@ -30,13 +30,13 @@ def probable_floor(prepared: tuple[TiledSystem, int]) -> float:
     tiled, seed = prepared
     space = tiled.workspace()
     random_rhs(tiled, seed, space.b)
-    sizes, residuals = [float(np.sqrt(squared_norms(tiled.op, -1, space.b).max()))], []
+    norms, residuals = [float(np.sqrt(squared_norms(tiled.op, -1, space.b).max()))], []
     for _ in range(SOLVES):
-        result = tiled.solve_tile(space, 0.01 * LUCK * sizes[-1] / np.sqrt(tiled.n))
+        result = tiled.solve_tile(space, 0.01 * LUCK * norms[-1] / np.sqrt(tiled.n))
         residuals.append(float((result.norms + result.rounding).max()))
-        sizes.append(float(np.sqrt(squared_norms(tiled.op, 1, space.x).max())))
+        norms.append(float(np.sqrt(squared_norms(tiled.op, 1, space.x).max())))
         mass_times(tiled.op, space.x, space.b)
-    return 1.0 / (SAFE * _largest_inverse(sizes[-1], residuals)) if np.isfinite(sizes[-1]) else 0.0
+    return 1.0 / (SAFE * _largest_inverse(norms[-1], residuals)) if np.isfinite(norms[-1]) else 0.0
 
 
 def _largest_inverse(size: float, residuals: list[float]) -> float:

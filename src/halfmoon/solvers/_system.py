@@ -141,11 +141,11 @@ class System:
 
     def residual(self, B: Matrix, X: Matrix) -> tuple[Matrix, Matrix]:
         """Return B - M X and a bound on its rounding, entry by entry, that of B and of M included."""
-        out, sizes = np.empty_like(B), np.empty_like(B)
+        out, magnitudes = np.empty_like(B), np.empty_like(B)
         for first in range(0, B.shape[1], COLUMNS):
             part = slice(first, first + COLUMNS)
-            out[:, part], sizes[:, part] = self._residual(B[:, part], X[:, part])
-        return out, self.rounding[:, None] * sizes
+            out[:, part], magnitudes[:, part] = self._residual(B[:, part], X[:, part])
+        return out, self.rounding[:, None] * magnitudes
 
     def _residual(self, B: Matrix, X: Matrix) -> tuple[Matrix, Matrix]:
         """Return B - M X and the sum of the absolute terms of each of its entries."""
@@ -153,10 +153,10 @@ class System:
             return B - self.M @ X, abs(self.M) @ np.abs(X) + np.abs(B)
         edges, diagonal = self._edges, self.excess[:, None] * X
         flow = edges.weight[:, None] * (edges.difference @ X)
-        sizes = abs(edges.transposed) @ np.abs(flow) + np.abs(diagonal) + np.abs(B)
+        magnitudes = abs(edges.transposed) @ np.abs(flow) + np.abs(diagonal) + np.abs(B)
         if self.uncertainty > 0.0:
-            sizes += self.uncertainty / ROUNDOFF * self.M.diagonal()[:, None] * np.abs(X)
-        return B - edges.transposed @ flow - diagonal, sizes
+            magnitudes += self.uncertainty / ROUNDOFF * self.M.diagonal()[:, None] * np.abs(X)
+        return B - edges.transposed @ flow - diagonal, magnitudes
 
     def mode_columns(self, landmarks: NDArray[np.intp], power: int) -> Matrix:
         """Return mode_value^(-power / 2) V on the landmarks, without the components that hold none."""

@@ -21,7 +21,7 @@ from halfmoon.tables._targets import check_slips, class_codes, guess_task, label
 
 __all__ = ["Recipe", "fit_table"]
 
-Tell = Callable[[str], Any]
+Notify = Callable[[str], Any]
 NEIGHBORS = (5, 10, 20)  # that tuning tries
 GRID: dict[str, list[Any]] = {
     "kernel__ridge": [1e-4, 1e-2],
@@ -43,7 +43,7 @@ class Recipe:
     n_clusters : int or None
         Clusters, for "cluster".
     n_landmarks, n_neighbors : int or None
-        Of the kernel; None takes its defaults.
+        Of the kernel; None uses its defaults.
     tune : bool
         Choose neighbours, ridge, power and eta by cross-validation on the labels.
     standardize : bool or None
@@ -64,7 +64,7 @@ class Recipe:
     seed: int = 0
 
 
-def fit_table(table: Table, recipe: Recipe, tell: Tell = lambda note: None) -> TableModel:
+def fit_table(table: Table, recipe: Recipe, notify: Notify = lambda note: None) -> TableModel:
     """Fit a model to a table.
 
     Parameters
@@ -73,18 +73,18 @@ def fit_table(table: Table, recipe: Recipe, tell: Tell = lambda note: None) -> T
         The data, see `read_table`.
     recipe : Recipe
         What to fit.
-    tell : callable, default=None
+    notify : callable, default=None
         Called with each message on what is done to the data.
 
     Returns
     -------
     TableModel
     """
-    problem = _read_problem(table, recipe, tell)
+    problem = _read_problem(table, recipe, notify)
     standardize = table.image_shape is None if recipe.standardize is None else recipe.standardize
     plan = plan_preparation(table, standardize=standardize)
     for note in (*table.notes, *plan.notes):
-        tell(note)
+        notify(note)
     typed = typed_features(table, plan.columns)
     if standardize:
         check_scales(table, typed)
@@ -103,7 +103,7 @@ def fit_table(table: Table, recipe: Recipe, tell: Tell = lambda note: None) -> T
 
 @dataclass(frozen=True)
 class _Problem:
-    """The task, and the target as the estimator takes it."""
+    """The task, and the target as the estimator expects it."""
 
     task: str
     y: Any = None
@@ -111,7 +111,7 @@ class _Problem:
     n_labeled: int = 0
 
 
-def _read_problem(table: Table, recipe: Recipe, tell: Tell) -> _Problem:
+def _read_problem(table: Table, recipe: Recipe, notify: Notify) -> _Problem:
     if recipe.task == "cluster":
         return _Problem("cluster")
     assert table.target is not None
@@ -120,11 +120,11 @@ def _read_problem(table: Table, recipe: Recipe, tell: Tell) -> _Problem:
     task = _guess_task(table, labeled) if recipe.task is None else recipe.task
     classes, codes = (None, None) if task == "regress" else class_codes(table, labeled)
     if recipe.task is None and table.image_shape is None and (classes is None or classes.dtype.kind == "i"):
-        tell(f"the task is to {task}, by the values of {table.target_name!r}; --task names another one")
+        notify(f"the task is to {task}, by the values of {table.target_name!r}; --task names another one")
     if classes is None:
         return _Problem(task, regression_values(table, labeled), None, n_labeled)
     if labeled.all() and "-1" in classes.astype(str):
-        tell("-1 is taken as a class, and every row is labelled; if it marks unlabelled rows, say so (unlabeled)")
+        notify("-1 is read as a class, and every row is labelled; if it marks unlabelled rows, say so (unlabeled)")
     return _Problem(task, codes, classes, n_labeled)
 
 

@@ -52,15 +52,15 @@ def read_images(folder: Path, shape: tuple[int, int, int] | None, wanted: Wanted
 
 def _common_shape(images: list[Path]) -> tuple[int, int, int]:
     """Return the height, width and channels that suit all images."""
-    sizes, modes = set(), set()
+    sizes, pixel_modes = set(), set()
     for file in images:
         with _opened(file) as image:
             sizes.add(image.size)
-            modes.add(image.mode)
+            pixel_modes.add(image.mode)
     width, height = sizes.pop() if len(sizes) == 1 else (SIDE, SIDE)
     if max(width, height) > SIDE:
         width, height = SIDE, SIDE
-    return height, width, 1 if modes <= set(GREY) else 3
+    return height, width, 1 if pixel_modes <= set(GREY) else 3
 
 
 def _opened(file: Path) -> Any:

@@ -13,7 +13,7 @@ from halfmoon.tables._wanted import Wanted
 
 __all__ = ["read_libsvm"]
 
-LARGEST_INDEX = int(np.iinfo(np.int32).max)  # that scikit-learn's reader takes
+LARGEST_INDEX = int(np.iinfo(np.int32).max)  # that scikit-learn's reader accepts
 
 
 def read_libsvm(path: Path, wanted: Wanted) -> Table:

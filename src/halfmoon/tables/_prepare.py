@@ -112,7 +112,7 @@ def _kind(table: Table, name: str) -> str:
     numbers = pd.to_numeric(present.astype(str), errors="coerce")
     if numbers.notna().mean() > 0.5:
         # Mostly numbers: a word among them is a slip, and as a text column it would be a silent one.
-        _numbers_of(table, name, advice="Mend it, empty the cell, or name the column as categorical.")
+        _numbers_of(table, name, advice="Correct it, empty the cell, or name the column as categorical.")
         return NUMBER
     different = present.astype(str).nunique()
     if len(present) >= IDENTIFIER_ROWS and different > IDENTIFIER_SHARE * len(present):
@@ -137,7 +137,7 @@ def _left_out(kinds: dict[str, str]) -> list[str]:
 
 
 def _notes(X: Any, numbers: list[str], texts: list[str]) -> list[str]:
-    """Tell what is encoded and what is filled in."""
+    """Return notes on what is encoded and what is filled in."""
     notes = []
     if texts:
         notes.append(f"text is one-hot encoded: {_listed(texts)}")
@@ -194,7 +194,7 @@ def _typed_numbers(table: Table, names: list[str]) -> Any:
     values = np.zeros(X.shape)
     values[:, ready] = X.loc[:, ready].to_numpy(dtype=np.float64)
     for i in np.flatnonzero(~ready | (np.abs(values) > LARGEST).any(axis=0)):
-        values[:, i] = _numbers_of(table, names[i], advice="Mend it or empty the cell.")
+        values[:, i] = _numbers_of(table, names[i], advice="Correct it or empty the cell.")
     return pd.DataFrame(values, columns=names, index=X.index)
 
 
@@ -278,7 +278,7 @@ def _checked_matrix(table: Table, n_features: int | None) -> Any:
     wrong = _first_wrong_entry(X) if sparse.issparse(X) else _first_wrong_cell(X)
     if wrong is not None:
         i, place, value = wrong
-        raise table.error(f"{table.row(i)}, {place}: {value} {fault(value, 'Mend it or leave the row out.')}")
+        raise table.error(f"{table.row(i)}, {place}: {value} {fault(value, 'Correct it or leave the row out.')}")
     if sparse.issparse(X) and n_features is not None and X.shape[1] < n_features:
         # Trailing features that are zero in every row.
         X = sparse.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], n_features))

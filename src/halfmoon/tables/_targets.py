@@ -36,7 +36,7 @@ def labeled_rows(table: Table, unlabeled: str | None = None) -> NDArray[np.bool_
 
 
 def _is_empty(value: Any, mark: str | None) -> bool:
-    """Tell whether a cell stands for "unlabelled"; a missing value is the one not equal to itself."""
+    """Return whether a cell stands for "unlabelled"; a missing value is the one not equal to itself."""
     if value is None or (isinstance(value, str) and not value.strip()):
         return True
     if type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value):
@@ -63,7 +63,7 @@ def check_slips(table: Table, labeled: NDArray[np.bool_]) -> None:
     if texts and 2 * len(texts) < len(rows):
         raise table.error(
             f"{table.row(int(texts[0]))}, column {table.target_name!r}: {table.target[texts[0]]!r} is not a number and "
-            f"{len(rows) - len(texts)} of {len(rows)} targets are. Mend it or empty the cell; if these are classes, "
+            f"{len(rows) - len(texts)} of {len(rows)} targets are. Correct it or empty the cell; if these are classes, "
             "name --task classify."
         )
 
@@ -158,7 +158,7 @@ def regression_values(table: Table, labeled: NDArray[np.bool_]) -> NDArray[np.fl
     for i in np.flatnonzero(labeled):
         number = _number(table.target[i])
         if number is None or abs(number) > LARGEST:
-            what = fault(number, "Mend it, or classify instead.")
+            what = fault(number, "Correct it, or classify instead.")
             raise table.error(f"{table.row(int(i))}, column {table.target_name!r}: {table.target[i]!r} {what}")
         values[i] = number
     return values

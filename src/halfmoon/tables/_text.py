@@ -71,7 +71,7 @@ class _Layout:
 def _check_lines(path: Path, separator: str, wanted: Wanted) -> _Layout:
     """Return the header and the numbers of the lines that hold a row.
 
-    pandas fills lines that are too short with missing values and does not tell which line a row came from.
+    pandas fills lines that are too short with missing values and does not say which line a row came from.
     """
     with path.open(encoding="utf-8-sig", newline="") as text:
         reader = csv.reader(text, delimiter=separator)
@@ -98,7 +98,7 @@ def _find_header(records: Iterable[list[str]]) -> tuple[list[str], int]:
 
 
 def _is_blank(fields: list[str]) -> bool:
-    """Tell whether a line is blank; a lone pair of quotes is a cell."""
+    """Return whether a line is blank; a lone pair of quotes is a cell."""
     return not fields or (len(fields) == 1 and fields[0].isspace())
 
 
@@ -114,7 +114,7 @@ def _check_header(path: Path, header: list[str], wanted: Wanted) -> None:
 
 
 def _are_numbers(names: list[str]) -> bool:
-    """Tell whether all names are numbers, but for empty ones."""
+    """Return whether all names are numbers, but for empty ones."""
     try:
         return len([float(name) for name in names if name]) > 0
     except ValueError:

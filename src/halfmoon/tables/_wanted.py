@@ -34,7 +34,7 @@ class Wanted:
     known: dict[str, str] | None = None
 
     def is_text(self, name: str) -> bool:
-        """Tell whether the cells of a column count as they are written: "007" is not 7, and "10" is not "10.0"."""
+        """Return whether the cells of a column count as they are written: "007" is not 7, and "10" is not "10.0"."""
         return name == self.target or name in self.categorical or (self.known or {}).get(name) == TEXT
 
     def check_names(self, path: Path, names: Sequence[str]) -> None:

@@ -35,7 +35,7 @@ def check_writable(path: Path, suffixes: tuple[str, ...] = (), inputs: tuple[Pat
 
 
 def _is_part(path: Path, source: Path) -> bool:
-    """Tell whether a path is an input file, or an image in an input folder."""
+    """Return whether a path is an input file, or an image in an input folder."""
     if not (os.path.exists(path) and os.path.exists(source)):
         return False
     if source.is_dir():

@@ -1,1 +1,1 @@
-"""Numba kernels of the graph layer: arrays in, arrays out."""
+"""Compiled functions of the graph layer: arrays in, arrays out."""

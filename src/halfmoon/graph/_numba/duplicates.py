@@ -1,4 +1,4 @@
-"""Duplicates of a point: digests of rows, and lists in which copies come first."""
+"""Duplicates of a point: digests of rows, and lists in which duplicates come first."""
 
 from __future__ import annotations
 
@@ -53,31 +53,31 @@ def digest_sparse(
 @njit
 def expand_duplicates(
     group,  # IN   (n,)    distinct point that row i is a copy of
-    rank,  # IN   (n,)    position of row i among the copies
-    start,  # IN   (m+1,)  copies of distinct point g: members[start[g]:start[g+1]]
+    rank,  # IN   (n,)    position of row i among the rows equal to it
+    start,  # IN   (m+1,)  rows equal to distinct point g: members[start[g]:start[g+1]]
     members,  # IN   (n,)
     near,  # IN   (m, q)  distinct neighbours of a distinct point, nearest first
     near_distances,  # IN   (m, q)
     indices,  # OUT  (n, k)
     distances,  # OUT  (n, k)
 ):
-    """Give row i its nearest copies on a circle, then the copies of its distinct neighbours, up to k."""
+    """Give row i its nearest duplicates on a circle, then the rows equal to its distinct neighbours, up to k."""
     n, k = indices.shape
     for i in range(n):
         g = group[i]
-        copies = start[g + 1] - start[g]
+        rows = start[g + 1] - start[g]
         filled = 0
-        for step in range(min(copies - 1, k)):
+        for step in range(min(rows - 1, k)):
             offset = step // 2 + 1 if step % 2 == 0 else -(step // 2 + 1)  # next, previous, next but one, ...
-            indices[i, filled] = members[start[g] + (rank[i] + offset + copies) % copies]
+            indices[i, filled] = members[start[g] + (rank[i] + offset + rows) % rows]
             distances[i, filled] = 0.0
             filled += 1
         column = 0
         while filled < k:
             h = near[g, column]
-            copies = start[h + 1] - start[h]
-            for step in range(min(copies, k - filled)):
-                indices[i, filled] = members[start[h] + (rank[i] + step) % copies]
+            rows = start[h + 1] - start[h]
+            for step in range(min(rows, k - filled)):
+                indices[i, filled] = members[start[h] + (rank[i] + step) % rows]
                 distances[i, filled] = near_distances[g, column]
                 filled += 1
             column += 1

@@ -34,7 +34,7 @@ def holds(
     entries,  # IN   (c,)
     neighbor,  # IN
 ):
-    """Tell whether a list names the neighbour."""
+    """Return whether a list names the neighbour."""
     for u in range(entries.size):  # noqa: SIM110  compiled
         if entries[u] >> 1 == neighbor:
             return True
@@ -47,7 +47,7 @@ def seen_before(
     row,  # IN
     j,  # IN
 ):
-    """Tell whether j was met before in this row, and remember it."""
+    """Return whether j was met before in this row, and remember it."""
     mask = seen.size - 1
     slot = (j * 0x9E3779B1 >> 7) & mask
     key = (np.int64(row) << 32) | np.int64(j)

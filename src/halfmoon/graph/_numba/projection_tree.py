@@ -1,7 +1,7 @@
 """Trees of balanced cells, and the comparison of each cell with the cells near it.
 
-Each kernel works on a range of cells and writes arrays for this range alone: the result does not depend on the threads.
-When stop[0] is set, kernels return early; what they have written is then of no use.
+Each function works on a range of cells and writes arrays for this range alone: the result does not depend on threads.
+When stop[0] is set, they return early; what they have written is then of no use.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Neighbours of neighbours, the ranking of candidates by exact distances, and the audit of a sample.
 
-Each kernel works on a range of rows and writes arrays for this range alone: the result does not depend on the threads.
-When stop[0] is set, kernels return early; what they have written is then of no use.
+Each function works on a range of rows and writes arrays for this range alone: the result does not depend on threads.
+When stop[0] is set, they return early; what they have written is then of no use.
 """
 
 from __future__ import annotations

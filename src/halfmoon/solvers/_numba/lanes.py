@@ -1,4 +1,4 @@
-"""Sixteen lanes (float32 or float64) held in registers: the vector type of the tile kernels.
+"""Sixteen lanes (float32 or float64) held in registers: the vector type of the tile functions.
 
 Numba turns a loop over the columns of a tile into memory traffic on an accumulator array. These few intrinsics emit
 LLVM vector instructions instead, so that an accumulator stays in a register. LLVM lowers them on every CPU.

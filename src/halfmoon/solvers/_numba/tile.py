@@ -8,7 +8,7 @@ Solutions, right-hand sides and residuals are float64, and M is applied by edges
 + excess_i x_i: rounding is then relative to differences, and no excess drowns in a diagonal. Iterations run in the
 working precision on the scaled matrix s M s, which has entries of order one whatever the weights are.
 
-Kernels take the arrays out of the tuple before their loops: reading op.x inside a loop costs a reference count each
+The functions here unpack the tuple before their loops: reading op.x inside a loop costs a reference count each
 time. Weights None stand for one weight on every edge, a compilation of their own.
 """
 
