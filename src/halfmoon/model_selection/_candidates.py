@@ -16,7 +16,7 @@ from halfmoon.kernels import SHARED, DataDependentKernel, LandmarkKernel
 from halfmoon.regularizers import PowerRegularizer
 from halfmoon.runtime.executor import Executor
 from halfmoon.runtime.transaction import fitted_names
-from halfmoon.semi_supervised import BaseOnRows, KernelMixture, LapEstimator, LearningProblem, PlacedRows, learn
+from halfmoon.semi_supervised import BaseOnRows, KernelMixture, LapEstimator, LearningProblem, PlacedRows, mixture_of
 
 __all__ = ["CandidatesOfKernel", "Group", "grouped"]
 
@@ -131,11 +131,7 @@ class Group:
 
     def mixture(self, kernel: DataDependentKernel, on_rows: BaseOnRows) -> KernelMixture:
         """Return the kernels on the labelled rows."""
-        X_L, warped = self.problem.training.X_L, kernel.warped_
-        if kernel.extension == "kernel":
-            return KernelMixture(warped, X_L, None, on_rows)
-        T = kernel.geometry_.place(X_L) if self.placed is None else self.placed.of_power(warped.power)
-        return KernelMixture(warped, X_L, T, on_rows)
+        return mixture_of(kernel, self.problem, self.placed, on_rows)
 
     def estimator_with(self, params: Params) -> LapEstimator:
         """Return the estimator of a candidate, without a kernel."""
@@ -151,7 +147,7 @@ class Group:
         estimator, kernel = self.estimator_with(candidates.members[number]), self.kernel_of(candidates)
         for name in fitted_names(self.estimator):  # what the check of the data has found: number and names of features
             setattr(estimator, name, getattr(self.estimator, name))
-        learned = learn(self.problem_for(estimator), kernel, estimator.loss, estimator.given_alpha, known=self.placed)
+        learned = estimator.learn(self.problem_for(estimator), kernel, self.placed)
         return estimator.set_params(kernel=kernel).adopt(learned)
 
 

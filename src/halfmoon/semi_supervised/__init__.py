@@ -4,11 +4,12 @@ from halfmoon.semi_supervised._base import LapEstimator
 from halfmoon.semi_supervised._decision import DecisionFunction
 from halfmoon.semi_supervised._laprls import LapRLSClassifier, LapRLSRegressor
 from halfmoon.semi_supervised._lapsvc import LapSVC
-from halfmoon.semi_supervised._learned import LearnedModel, choose, learn
+from halfmoon.semi_supervised._learned import LearnedModel, choose, learn, mixture_of
 from halfmoon.semi_supervised._mixture import BaseOnRows, KernelMixture
 from halfmoon.semi_supervised._mixture_selection import Choice
 from halfmoon.semi_supervised._placed_rows import PlacedRows
 from halfmoon.semi_supervised._problem import LearningProblem
+from halfmoon.semi_supervised._report import Report, Score
 from halfmoon.semi_supervised._scores import labeled_rows, r_squared
 from halfmoon.semi_supervised._training_set import TrainingSet
 
@@ -24,9 +25,12 @@ __all__ = [
     "LearnedModel",
     "LearningProblem",
     "PlacedRows",
+    "Report",
+    "Score",
     "TrainingSet",
     "choose",
     "labeled_rows",
     "learn",
+    "mixture_of",
     "r_squared",
 ]

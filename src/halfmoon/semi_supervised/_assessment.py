@@ -1,4 +1,4 @@
-"""From held-out values to a verdict: is the model better than its base kernel, and is that more than luck?
+"""From held-out values to a verdict: whether the model beats its base kernel by more than luck.
 
 "Help" is said where a sign test on the labels that only one of the two gets right leaves less than a chance in forty
 that it is luck. "Do not help" is said where the gain is below a point for one of two reasons: the two models agree on
@@ -116,7 +116,9 @@ def compare_targets(
     verdict = _verdict_on_targets(gain, error, len(y), differ.size > 0, rest, 1.0 - scores[1].value)
     needed = int(min(DETECTABLE * (error * np.sqrt(len(y)) / max(abs(gain), NOTICEABLE)) ** 2, 1e9))
     return Comparison(
-        *scores,
+        model=scores[0],
+        base=scores[1],
+        trivial=scores[2],
         n_counted=len(y),
         gain=gain,
         gain_error=error,
@@ -140,7 +142,9 @@ def _verdict_on_targets(gain: float, error: float, size: int, unlabeled: bool, r
 
 
 def _share(name: str, right: NDArray[np.bool_]) -> Score:
-    return Score(name, float(right.mean()) if right.size else 0.0, _error_of_mean(right.astype(float)), int(right.sum()))
+    return Score(
+        name, float(right.mean()) if right.size else 0.0, _error_of_mean(right.astype(float)), int(right.sum())
+    )
 
 
 def _error_of_mean(values: Vector) -> float:

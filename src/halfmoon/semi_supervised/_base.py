@@ -136,7 +136,7 @@ class LapEstimator(BaseEstimator):
         """Become the model that was learnt elsewhere, in a search say, from a problem of this estimator."""
         _warn_if_beyond_landmarks(learned)
         self._learned = learned
-        vars(self).pop("report_", None)  # of the model before
+        self.__dict__.pop("report_", None)  # of the model before
         return self
 
     @property
@@ -151,7 +151,7 @@ class LapEstimator(BaseEstimator):
 
     @property
     def dual_coef_(self) -> Matrix:
-        """Dual coefficients, one column per function; of the landmarks of assumed classes too, where priors are known."""
+        """Dual coefficients, one column per function; those of landmarks of assumed classes come last."""
         return self._fitted.solution.dual
 
     @property
@@ -216,7 +216,7 @@ class LapEstimator(BaseEstimator):
 
     @cached_property
     def report_(self) -> Report:
-        """How good the model is, held out, and whether the unlabelled rows help; computed when it is first asked for."""
+        """How good the model is, held out, and whether the unlabelled rows help; computed when first asked for."""
         check_is_fitted(self, "decision_")
         learned = self._fitted
         names = type(self).__name__, f"{learned.mixture.kernel.base.name} kernel, labelled rows alone"

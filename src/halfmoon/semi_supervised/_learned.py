@@ -106,7 +106,7 @@ def learn(
 ) -> LearnedModel:
     """Place the labelled rows, choose the mixture and the ridge, solve, and make the decision function.
 
-    `loss` gives the loss for a ridge; `alpha` is that of the user, or None; `shares` are those of the classes, if known.
+    `loss` gives the loss for a ridge; `alpha` is that of the user, or None; `shares` those of the classes, if known.
     """
     placed = place(kernel, problem, known)
     mixture = mixture_of(kernel, problem, placed)

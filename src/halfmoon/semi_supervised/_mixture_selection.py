@@ -16,7 +16,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
 
 from halfmoon.geometry import Geometry
 from halfmoon.runtime.storable import storable
@@ -32,6 +31,7 @@ SHARES: tuple[float, ...] = (0.0, 0.1, 0.3, 0.5, 0.8, 1.0)  # of the base kernel
 ALPHAS = tuple(10.0**e for e in np.arange(-3.0, 0.51, 0.5))  # for classes, kernels of unit diagonal
 ALPHAS_OF_TARGETS = tuple(10.0**e for e in np.arange(-5.0, 0.1, 1.0))
 TEMPERATURES = 2.0 ** np.arange(6)  # of held-out values, as log-odds
+LARGEST_GAP = 20.0  # of values behind others, before the temperature: exponentials must not overflow
 PRIOR_SHARE, WIDTH_OF_SHARE = 0.1, 0.3
 PRIOR_LOG_ALPHA, WIDTH_OF_LOG_ALPHA = -1.0, 1.0
 
@@ -145,7 +145,7 @@ def _surprise(held_out: NDArray[np.float64], classes: NDArray[np.intp], weights:
     seen = (weights > 0.0).astype(np.intp) @ is_of.astype(np.intp)  # (m, classes): counted examples
     weights = np.where(seen[:, classes] > 1, weights, 0.0)
     values = np.concatenate([-held_out, held_out], axis=2) if held_out.shape[2] == 1 else held_out
-    values = 0.5 * values  # targets -1 and 1: 0 and 1, shifted
-    own = np.take_along_axis(values, np.broadcast_to(classes[None, :, None], (*values.shape[:2], 1)), axis=2)[:, :, 0]
-    losses = [(weights * (logsumexp(t * values, axis=2) - t * own)).sum(axis=1) for t in TEMPERATURES]
+    own = np.take_along_axis(values, np.broadcast_to(classes[None, :, None], (*values.shape[:2], 1)), axis=2)
+    behind = np.minimum(0.5 * (values - own), LARGEST_GAP)  # targets -1 and 1: 0 and 1, shifted
+    losses = [(weights * np.log(np.exp(t * behind).sum(axis=2))).sum(axis=1) for t in TEMPERATURES]
     return np.min(losses, axis=0)

@@ -41,7 +41,9 @@ class Score:
         """Return the score as a reader wants it: labels where there are few, a percentage beside them."""
         if self.right is None:
             return f"R^2 {self.value:.3f} (standard error {self.standard_error:.3f})"
-        return f"{self.right} of {counted} right ({self.value:.0%}, standard error {100 * self.standard_error:.0f} points)"
+        return (
+            f"{self.right} of {counted} right ({self.value:.0%}, standard error {100 * self.standard_error:.0f} points)"
+        )
 
 
 @storable

@@ -98,9 +98,7 @@ class TrainingSet:
         """Return some of the examples."""
         return replace(self, rows=self.rows[which], targets=self.targets[which], weights=self.weights[which])
 
-    def extended(
-        self, rows: NDArray[np.intp], targets: NDArray[Any], weights: NDArray[np.float64]
-    ) -> TrainingSet:
+    def extended(self, rows: NDArray[np.intp], targets: NDArray[Any], weights: NDArray[np.float64]) -> TrainingSet:
         """Return the examples with further ones after them."""
         return replace(
             self,

@@ -32,8 +32,6 @@ class Loss(Protocol):
         """Solve the dual problem."""
         ...
 
-    def leave_one_out(
-        self, K: Matrix, Y: Matrix, weights: Vector, rows: NDArray[np.intp] | None = None
-    ) -> Matrix:
+    def leave_one_out(self, K: Matrix, Y: Matrix, weights: Vector, rows: NDArray[np.intp] | None = None) -> Matrix:
         """Return decision values on the examples, each of a model that has not seen it; only those of `rows` count."""
         ...

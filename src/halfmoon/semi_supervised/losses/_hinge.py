@@ -38,9 +38,7 @@ class HingeLoss:
         machines = [support_vector_machine(K, signs, self.C * weights) for signs in Y.T]
         return DualSolution(np.column_stack([dual for dual, _ in machines]), np.array([b for _, b in machines]))
 
-    def leave_one_out(
-        self, K: Matrix, Y: Matrix, weights: Vector, rows: NDArray[np.intp] | None = None
-    ) -> Matrix:
+    def leave_one_out(self, K: Matrix, Y: Matrix, weights: Vector, rows: NDArray[np.intp] | None = None) -> Matrix:
         """Fit without each support vector in turn; any other example can be left out without changing the model."""
         solution = self.fit(K, Y, weights)
         values = K @ solution.dual + solution.intercept
