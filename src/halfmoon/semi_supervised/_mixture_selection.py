@@ -86,12 +86,16 @@ class Trial:
     def losses_without_each(self, problem: LearningProblem) -> Vector:
         """Return, for each example i, the leave-one-out loss on the others of models that have not seen i.
 
-        Without i and j the residual of j is closed form too: the pair of duals, by the inverse of their block of P.
+        Without i and j the residual of j is closed form too: with e the leave-one-out residuals and C the correlations
+        of P it is (e_j - e_i P_ij / P_jj) / (1 - C_ij^2).
         """
-        P, dual = self.ridge.inverse, self.ridge.dual
+        P, e = self.ridge.inverse, self.ridge.residuals
         own = np.diagonal(P)
-        determinant = np.maximum(np.outer(own, own) - P**2, np.finfo(float).eps * np.outer(own, own))
-        residuals = (own[:, None, None] * dual - P[:, :, None] * dual[:, None]) / determinant[:, :, None]
+        roots = 1.0 / np.sqrt(np.maximum(own, np.finfo(float).tiny))
+        correlation = roots[:, None] * P * roots
+        to_other = np.divide(P, own, out=np.zeros_like(P), where=own > 0.0)  # P_ij / P_jj: weights may be 1e300
+        left = np.maximum(1.0 - correlation**2, np.finfo(float).eps)
+        residuals = (e - to_other[:, :, None] * e[:, None]) / left[:, :, None]
         return _losses(problem.Y - residuals, problem, ~np.eye(len(P), dtype=bool)) + self.penalty
 
 
