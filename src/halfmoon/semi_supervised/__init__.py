@@ -2,6 +2,7 @@
 
 from halfmoon.semi_supervised._base import LapEstimator
 from halfmoon.semi_supervised._decision import DecisionFunction
+from halfmoon.semi_supervised._explanation import Explanation, PointExplanation
 from halfmoon.semi_supervised._laprls import LapRLSClassifier, LapRLSRegressor
 from halfmoon.semi_supervised._lapsvc import LapSVC
 from halfmoon.semi_supervised._learned import LearnedModel, choose, learn
@@ -16,6 +17,7 @@ __all__ = [
     "BaseOnRows",
     "Choice",
     "DecisionFunction",
+    "Explanation",
     "KernelMixture",
     "LapEstimator",
     "LapRLSClassifier",
@@ -24,6 +26,7 @@ __all__ = [
     "LearnedModel",
     "LearningProblem",
     "PlacedRows",
+    "PointExplanation",
     "TrainingSet",
     "choose",
     "labeled_rows",

@@ -21,6 +21,8 @@ from halfmoon.runtime.progress import showing
 from halfmoon.runtime.transaction import transaction
 from halfmoon.semi_supervised._decision import DecisionFunction
 from halfmoon.semi_supervised._diagnosis import Diagnosis
+from halfmoon.semi_supervised._explain import explain
+from halfmoon.semi_supervised._explanation import Explanation
 from halfmoon.semi_supervised._learned import LearnedModel, coverage_of, learn
 from halfmoon.semi_supervised._mixture_selection import Choice
 from halfmoon.semi_supervised._problem import LearningProblem
@@ -208,6 +210,44 @@ class LapEstimator(BaseEstimator):
             "base kernel alone": self._score_of(self._held_out({"base": 1.0})),
         }
         return Diagnosis.of(type(self).__name__, self._learned, scores)
+
+    def explain(self, X: Any, of: Any = None) -> Explanation:
+        """Return why points are predicted as they are: the shares of the labelled rows, and paths in the graph.
+
+        A decision value is a sum over the labelled rows plus the intercept, so the shares say exactly how it came
+        about. They cost one solve on the graph per labelled row that has a say (for LapSVC, per support vector), as
+        many at once as 128 MB hold, and a shortest-path search per row that speaks loudest somewhere.
+
+        Parameters
+        ----------
+        X : array-like or scipy sparse of shape (m, d)
+            Points, training rows or new ones.
+        of : class, default=None
+            The class whose decision values are explained; None: that which is predicted at each point.
+
+        Returns
+        -------
+        Explanation
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.datasets import load_digits
+        >>> from halfmoon import DataDependentKernel, LapRLSClassifier
+        >>> X, y = load_digits(return_X_y=True)
+        >>> few = np.where(np.arange(len(y)) < 40, y, -1)
+        >>> model = LapRLSClassifier(kernel=DataDependentKernel(n_neighbors=8, random_state=0)).fit(X, few)
+        >>> print(model.explain(X[[1000]])[0])
+        row 0: 1, decision value ...
+          row ...
+          ... other rows ...
+          intercept ...
+          path ...
+        """
+        check_is_fitted(self, "decision_")
+        A = check_points(validate_data(self, X, accept_sparse="csr", dtype="numeric", reset=False))
+        offsets = getattr(self, "_offsets", np.zeros(len(self._learned.decision.intercept)))
+        return explain(self._learned, A, offsets, of)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
