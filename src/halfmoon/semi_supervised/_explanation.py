@@ -91,7 +91,8 @@ class PointExplanation:
 
     def __str__(self) -> str:
         summands = self.summands()
-        width, labels = (max(len(summand[i]) for summand in summands) for i in (0, 1))
+        width = max(len(name) for name, _, _ in summands)
+        labels = max(len(label) for _, label, _ in summands)
         lines = [f"  {name:<{width}}  {label:<{labels}}  {share:+.4f}" for name, label, share in summands]
         return "\n".join([self.title, *lines, f"  {self.path_text}"])
 
@@ -142,7 +143,7 @@ class Explanation:
     intercept : ndarray of shape (m,)
         What the model adds whatever the point is, with the shift by class priors.
     total : ndarray of shape (m,)
-        The decision values, ``shares.sum(axis=1) + intercept``; for the first of two classes, minus `decision_function`.
+        The decision values, ``shares.sum(axis=1) + intercept``; minus `decision_function` for the first of two classes.
     paths : tuple of ndarray or None
         Shortest paths in the graph, see `PointExplanation`.
     lengths : ndarray of shape (m,)
