@@ -215,8 +215,9 @@ class LapEstimator(BaseEstimator):
         """Return why points are predicted as they are: the shares of the labelled rows, and paths in the graph.
 
         A decision value is a sum over the labelled rows plus the intercept, so the shares say exactly how it came
-        about. They cost one solve on the graph per labelled row that has a say (for LapSVC, per support vector), as
-        many at once as 128 MB hold, and a shortest-path search per row that speaks loudest somewhere.
+        about. They cost one solve on the graph per labelled row (for LapSVC, per support vector), as
+        many at once as 128 MB hold, and one search for shortest paths per labelled row that has the largest share of
+        some point.
 
         Parameters
         ----------

@@ -1,7 +1,8 @@
 """Why a prediction is what it is: by the representer theorem a decision value is a sum over the labelled rows.
 
 Classes: f(x) = sum_i dual_i K(x_i, x) + intercept. With a free intercept the dual sums to 0, so that anything may be
-added to all K(x_i, x) at once. The mean over i is taken off: what all labelled rows are to x alike speaks for nothing.
+added to all K(x_i, x) at once. The smallest is taken off: what all labelled rows are to x alike speaks for nothing, and
+the least similar of them has no share.
 
 Targets: dual = P y makes it f(x) = sum_i h_i(x) y_i with sum_i h_i(x) = 1, a mean of the known targets. A dual, what a
 target has beyond its neighbours, would say little about it.
@@ -53,13 +54,14 @@ def explain(learned: LearnedModel, A: Any, offsets: Matrix, of: Any = None) -> E
 
 
 def _shares_of_duals(learned: LearnedModel, dual: Matrix, A: Any) -> Matrix:
-    """Return dual_i (K(x_i, x) - mean of K(x_j, x) over j), one row per row of A; `dual` has one row for each."""
+    """Return dual_i (K(x_i, x) - min of K(x_j, x) over j), one row per row of A; `dual` has one row for each."""
     used = np.flatnonzero((dual != 0.0).any(axis=0))  # of a support vector machine, few
-    mixers = np.full((dual.shape[1], len(used) + 1), 1.0 / dual.shape[1])  # the last column: the mean
-    mixers[:, :-1] = np.eye(dual.shape[1])[:, used]
-    K = _kernel_values(learned, A, mixers)
+    if not used.size:
+        return np.zeros_like(dual)
+    K = _kernel_values(learned, A, np.eye(dual.shape[1])[:, used])
+    least = np.where(dual[:, used] != 0.0, K, np.inf).min(axis=1, keepdims=True)
     shares = np.zeros_like(dual)
-    shares[:, used] = dual[:, used] * (K[:, :-1] - K[:, -1:])
+    shares[:, used] = dual[:, used] * (K - np.where(np.isfinite(least), least, 0.0))
     return shares
 
 
@@ -113,9 +115,9 @@ def _names(problem: LearningProblem, functions: Indices, signs: Matrix) -> NDArr
 
 
 def _sources(learned: LearnedModel, shares: Matrix) -> Indices:
-    """Return the point of the example that speaks loudest for each prediction; for a number, loudest in any direction.
+    """Return the point of the example with the largest share; for numbers, the largest in size.
 
-    A row that speaks against a class is not where the class came from.
+    A row that counts against a class is not where the class came from.
     """
     sizes = shares if learned.problem.classes is not None else np.abs(shares)
     return learned.problem.training.rows[sizes.argmax(axis=1)]

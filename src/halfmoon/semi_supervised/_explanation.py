@@ -43,8 +43,8 @@ class PointExplanation:
     total : float
         The decision value of the class, ``shares.sum() + intercept``.
     path : ndarray or None
-        Rows along the shortest path in the graph (lengths 1 / w), from the row that speaks loudest for the prediction
-        to the point, or to the training row nearest to it; None where there is no path.
+        Rows along the shortest path in the graph (lengths 1 / w), from the labelled row with the largest share (of a
+        regressor, the largest in size) to the point, or to the training row nearest to it; None where there is none.
     length : float
         Its length; infinite where there is none.
     """
