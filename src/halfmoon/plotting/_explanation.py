@@ -27,9 +27,9 @@ SMALLEST, LARGEST = 40.0, 220.0  # areas of driving rows on a map
 class ExplanationDisplay(Display):
     """The labelled rows that drove a prediction, and the shortest path from the one with the largest share.
 
-    Images are drawn in two rows: the point and the labelled images with their shares, and the images along the path. Two
-    features are drawn as a map: all training points in grey, the path, and the labelled rows in the colour and marker of
-    their class, larger for a larger share; filled ones speak for the prediction, hollow ones against it.
+    Images are drawn in two rows: the point and the labelled images with their shares, and the images along the path.
+    Two features are drawn as a map: all training points in grey, the path, and the labelled rows in the colour and
+    marker of their class, larger for a larger share; filled ones count for the prediction, hollow ones against it.
 
     Parameters
     ----------
@@ -211,7 +211,7 @@ class ExplanationDisplay(Display):
 
         scale = ScalarMappable(Normalize(*np.percentile(self.explanation.labels, [0, 100])), SEQUENTIAL)
         self.figure_.colorbar(scale, ax=ax, label="target")
-        return [{"color": scale.to_rgba(float(label)), "marker": "o"} for label in labels]
+        return [{"color": shade, "marker": "o"} for shade in scale.to_rgba(labels)]
 
     def _draw_legend(self, ax: Any) -> None:
         entries = [legend_entry("the point", marker="*", color="black", markersize=11)]

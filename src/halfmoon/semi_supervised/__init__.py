@@ -3,6 +3,7 @@
 from halfmoon.semi_supervised._base import LapEstimator
 from halfmoon.semi_supervised._decision import DecisionFunction
 from halfmoon.semi_supervised._explanation import Explanation, PointExplanation
+from halfmoon.semi_supervised._label_issues import LabelIssue, LabelIssues
 from halfmoon.semi_supervised._laprls import LapRLSClassifier, LapRLSRegressor
 from halfmoon.semi_supervised._lapsvc import LapSVC
 from halfmoon.semi_supervised._learned import LearnedModel, choose, learn
@@ -19,6 +20,8 @@ __all__ = [
     "DecisionFunction",
     "Explanation",
     "KernelMixture",
+    "LabelIssue",
+    "LabelIssues",
     "LapEstimator",
     "LapRLSClassifier",
     "LapRLSRegressor",

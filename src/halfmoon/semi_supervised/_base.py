@@ -23,6 +23,8 @@ from halfmoon.semi_supervised._decision import DecisionFunction
 from halfmoon.semi_supervised._diagnosis import Diagnosis
 from halfmoon.semi_supervised._explain import explain
 from halfmoon.semi_supervised._explanation import Explanation
+from halfmoon.semi_supervised._label_issues import LabelIssues
+from halfmoon.semi_supervised._label_noise import find_label_issues
 from halfmoon.semi_supervised._learned import LearnedModel, coverage_of, learn
 from halfmoon.semi_supervised._mixture_selection import Choice
 from halfmoon.semi_supervised._problem import LearningProblem
@@ -215,9 +217,8 @@ class LapEstimator(BaseEstimator):
         """Return why points are predicted as they are: the shares of the labelled rows, and paths in the graph.
 
         A decision value is a sum over the labelled rows plus the intercept, so the shares say exactly how it came
-        about. They cost one solve on the graph per labelled row (for LapSVC, per support vector), as
-        many at once as 128 MB hold, and one search for shortest paths per labelled row that has the largest share of
-        some point.
+        about. They cost one solve on the graph per labelled row (for LapSVC, per support vector), as many at once as
+        128 MB hold, and one search for shortest paths per labelled row with the largest share of some point.
 
         Parameters
         ----------
@@ -249,6 +250,32 @@ class LapEstimator(BaseEstimator):
         A = check_points(validate_data(self, X, accept_sparse="csr", dtype="numeric", reset=False))
         offsets = getattr(self, "_offsets", np.zeros(len(self._learned.decision.intercept)))
         return explain(self._learned, A, offsets, of)
+
+    def label_issues(self) -> LabelIssues:
+        """Return the labelled rows, those first whose labels the others contradict most.
+
+        The scores are probabilities that labels are wrong, from what models say that have not seen them: leave-one-out
+        in closed form, of ridge regressions also for LapSVC. Nothing is solved on the graph.
+
+        Returns
+        -------
+        LabelIssues
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.datasets import load_digits
+        >>> from halfmoon import DataDependentKernel, LapRLSClassifier
+        >>> X, y = load_digits(return_X_y=True)
+        >>> few = np.where(np.arange(len(y)) < 200, y, -1)
+        >>> few[[30, 70]] = 8, 1                                              # wrong labels
+        >>> model = LapRLSClassifier(kernel=DataDependentKernel(n_neighbors=8, random_state=0)).fit(X, few)
+        >>> issues = model.label_issues()
+        >>> sorted(issues.rows[:2].tolist()), issues.suggested[issues.rows == 30].tolist(), int(y[30])
+        ([30, 70], [0], 0)
+        """
+        check_is_fitted(self, "decision_")
+        return find_label_issues(self._learned)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -50,6 +50,7 @@ def explain(learned: LearnedModel, A: Any, offsets: Matrix, of: Any = None) -> E
         total=signs * values[np.arange(len(values)), functions],
         paths=tuple(None if path is None else problem.training.rows_of(path.vertices) for path in paths),
         lengths=np.array([np.inf if path is None else path.length for path in paths]),
+        numbers=np.arange(len(values)),
     )
 
 

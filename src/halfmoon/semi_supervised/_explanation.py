@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import Any
 
@@ -148,6 +148,8 @@ class Explanation:
         Shortest paths in the graph, see `PointExplanation`.
     lengths : ndarray of shape (m,)
         Their lengths.
+    numbers : ndarray of shape (m,)
+        Row of each point in what was explained.
     """
 
     predictions: NDArray[Any]
@@ -159,24 +161,25 @@ class Explanation:
     total: Vector
     paths: tuple[Indices | None, ...]
     lengths: Vector
+    numbers: Indices
 
     def __len__(self) -> int:
         return len(self.total)
 
     def __getitem__(self, i: int) -> PointExplanation:
-        number = range(len(self))[i]
-        order = np.argsort(-np.abs(self.shares[number]), kind="stable")
+        i = range(len(self))[i]
+        order = np.argsort(-np.abs(self.shares[i]), kind="stable")
         return PointExplanation(
-            number=number,
-            prediction=self.predictions[number],
-            of=None if self.of is None else self.of[number],
+            number=int(self.numbers[i]),
+            prediction=self.predictions[i],
+            of=None if self.of is None else self.of[i],
             rows=self.rows[order],
             labels=self.labels[order],
-            shares=self.shares[number, order],
-            intercept=float(self.intercept[number]),
-            total=float(self.total[number]),
-            path=self.paths[number],
-            length=float(self.lengths[number]),
+            shares=self.shares[i, order],
+            intercept=float(self.intercept[i]),
+            total=float(self.total[i]),
+            path=self.paths[i],
+            length=float(self.lengths[i]),
         )
 
     def __iter__(self) -> Iterator[PointExplanation]:
@@ -196,6 +199,16 @@ class Explanation:
     def _left_out(self) -> list[str]:
         more = len(self) - POINTS_SHOWN
         return [f"... and {more} more points"] if more > 0 else []
+
+    def named(self, classes: NDArray[Any]) -> Explanation:
+        """Return the same with other names of the classes, which are class numbers so far."""
+        assert self.of is not None
+        return replace(self, predictions=classes[self.predictions], of=classes[self.of], labels=classes[self.labels])
+
+    def counted_from(self, first: int) -> Explanation:
+        """Return the same with all rows counted from another number than 0."""
+        paths = tuple(None if path is None else path + first for path in self.paths)
+        return replace(self, rows=self.rows + first, paths=paths, numbers=self.numbers + first)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain numbers, texts and lists, for JSON."""

@@ -1,0 +1,121 @@
+"""Which labels look wrong: what the other labels say of each, by closed-form leave-one-out, and a model of the noise.
+
+Classes: held-out values v become probabilities q = softmax(t v). A label is wrong with probability e, and then any
+other class alike, so that the given label g has the likelihood
+
+    (1 - e) q_g + e (1 - q_g) / (c - 1),
+
+and it is wrong with the second term's share of it. The temperature t and the noise rate e are those of the largest
+likelihood. Kernels and ridges around those of the model are averaged, each weighed by its likelihood: which of them is
+best is uncertain, and what all of them doubt is wrong more often.
+
+Targets: held-out residuals, divided by their standard deviations, are a mixture of a narrow and a wide normal
+distribution.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_softmax, softmax
+
+from halfmoon.semi_supervised._label_issues import SUSPICIOUS, LabelIssues
+from halfmoon.semi_supervised._learned import LearnedModel
+from halfmoon.semi_supervised.losses import RidgePath
+
+__all__ = ["find_label_issues"]
+
+Matrix = NDArray[np.float64]
+Vector = NDArray[np.float64]
+
+SHARES = (0.0, 0.3, 0.6, 1.0)  # of the base kernel beside that of the model
+ALPHAS = tuple(10.0**e for e in np.arange(-2.0, 1.1, 0.5))
+TEMPERATURES = 2.0 ** np.arange(-1.0, 6.1, 0.5)
+RATES = np.array([0.005, 0.01, 0.02, 0.04, 0.07, 0.1, 0.15, 0.2, 0.3])
+PRIOR_RIGHT, PRIOR_WRONG = 19.0, 1.0  # labels that the noise rate is known from before any is seen
+WIDTH = 5.0  # standard deviation of wrong targets' residuals, in units of that of right ones
+ROUNDS = 50
+
+
+def find_label_issues(learned: LearnedModel) -> LabelIssues:
+    """Rank the labelled rows of a model by how much the others contradict them."""
+    training = learned.problem.training
+    found = _doubted_targets(learned) if learned.problem.classes is None else _doubted_classes(learned)
+    suggested, scores, rate = found
+    if learned.problem.classes is not None:
+        suggested = learned.problem.classes[np.where(scores > SUSPICIOUS, suggested, training.targets)]
+    return LabelIssues.ranked(training.origins, learned.problem.truth, suggested, scores, rate)
+
+
+def _doubted_classes(learned: LearnedModel) -> tuple[NDArray[np.intp], Vector, float]:
+    """Return the most likely other class, the probability that the label is wrong, and the noise rate."""
+    problem, mixture = learned.problem, learned.mixture
+    own, base = mixture.mixed(learned.choice.weights), mixture.gram("base")
+    given = problem.training.targets
+    lonely = np.bincount(given)[given] == 1  # left out, they say nothing: their class is not there any more
+    fits, probabilities = [], []
+    for share in SHARES:
+        path = RidgePath((1.0 - share) * own + share * base, problem.Y, problem.weights)
+        for alpha in ALPHAS:
+            held_out = problem.Y - path.at(alpha).residuals
+            values = np.hstack([-held_out, held_out]) if held_out.shape[1] == 1 else held_out
+            cost, temperature, rate = _fit_noise(values[~lonely], given[~lonely])
+            fits.append((cost, rate))
+            probabilities.append(softmax(temperature * values, axis=1))
+    costs, rates = np.array(fits).T
+    votes = softmax(-costs)
+    q, rate = np.tensordot(votes, probabilities, axes=1), float(votes @ rates)
+    everyone = np.arange(len(given))
+    scores = _wrong(q[everyone, given], rate, q.shape[1])
+    scores[lonely] = rate
+    q[everyone, given] = -1.0
+    return q.argmax(axis=1), scores, rate
+
+
+def _fit_noise(values: Matrix, given: NDArray[np.intp]) -> tuple[float, float, float]:
+    """Return minus the log-likelihood at its largest, the temperature and the noise rate."""
+    if not len(given):
+        return 0.0, 1.0, PRIOR_WRONG / (PRIOR_WRONG + PRIOR_RIGHT)
+    others = max(values.shape[1] - 1, 1)
+    best = (np.inf, 1.0, 0.0)
+    prior = PRIOR_WRONG * np.log(RATES) + PRIOR_RIGHT * np.log1p(-RATES)
+    for t in TEMPERATURES:
+        q = np.exp(log_softmax(t * values, axis=1)[np.arange(len(given)), given])[:, None]
+        costs = -np.log((1.0 - RATES) * q + RATES * (1.0 - q) / others).sum(axis=0) - prior
+        i = int(costs.argmin())
+        best = min(best, (float(costs[i]), float(t), float(RATES[i])))
+    return best
+
+
+def _wrong(q: Vector, rate: float, n_classes: int) -> Vector:
+    """Return the probability that a label is wrong to which the others give probability q."""
+    if_wrong = rate * (1.0 - q) / (n_classes - 1)
+    return if_wrong / ((1.0 - rate) * q + if_wrong)
+
+
+def _doubted_targets(learned: LearnedModel) -> tuple[Vector, Vector, float]:
+    """Return held-out predictions, the probability that the target is wrong, and the share of wrong targets.
+
+    P of `RidgePath` is the inverse of the covariance off the intercept, so that a held-out residual (P y)_i / P_ii has
+    a variance of 1 / P_ii, up to a scale that the residuals themselves tell.
+    """
+    problem = learned.problem
+    K = learned.mixture.mixed(learned.choice.weights)
+    solution = RidgePath(K, problem.Y, problem.weights).at(learned.choice.alpha)
+    residuals = solution.residuals[:, 0]
+    size = np.abs(residuals * np.sqrt(np.maximum(np.diagonal(solution.inverse), 0.0)))
+    scale = 1.4826 * float(np.median(size))  # the median of |normal| is 1 / 1.4826 of its deviation
+    z = size / scale if scale > 0.0 else np.where(size > 0.0, np.inf, 0.0)
+    scores, rate = _outliers(z)
+    return problem.Y[:, 0] - residuals, scores, rate
+
+
+def _outliers(z: Vector) -> tuple[Vector, float]:
+    """Return the probability of being from the wide of two normal distributions, and its share, by EM."""
+    with np.errstate(over="ignore"):
+        odds = np.exp(np.minimum(0.5 * z**2 * (1.0 - WIDTH**-2), 700.0)) / WIDTH  # wide over narrow
+    rate = PRIOR_WRONG / (PRIOR_WRONG + PRIOR_RIGHT)
+    for _ in range(ROUNDS):
+        scores = rate * odds / (1.0 - rate + rate * odds)
+        rate = float((scores.sum() + PRIOR_WRONG) / (len(z) + PRIOR_WRONG + PRIOR_RIGHT))
+    return scores, rate
