@@ -7,7 +7,8 @@ other class alike, so that the given label g has the likelihood
 
 and it is wrong with the second term's share of it. The temperature t and the noise rate e are those of the largest
 likelihood. Kernels and ridges around those of the model are averaged, each weighed by its likelihood: which of them is
-best is uncertain, and what all of them doubt is wrong more often.
+best is uncertain, and what all of them doubt is wrong more often. All this is done twice, the second time with doubted
+labels weighing less, so that one wrong label does not shield another.
 
 Targets: held-out residuals, divided by their standard deviations, are a mixture of a narrow and a wide normal
 distribution.
@@ -29,11 +30,12 @@ Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]
 
 SHARES = (0.0, 0.3, 0.6, 1.0)  # of the base kernel beside that of the model
-ALPHAS = tuple(10.0**e for e in np.arange(-2.0, 1.1, 0.5))
+FACTORS = (0.3, 1.0, 3.0)  # of the model's ridge
 TEMPERATURES = 2.0 ** np.arange(-1.0, 6.1, 0.5)
 RATES = np.array([0.005, 0.01, 0.02, 0.04, 0.07, 0.1, 0.15, 0.2, 0.3])
 PRIOR_RIGHT, PRIOR_WRONG = 19.0, 1.0  # labels that the noise rate is known from before any is seen
 WIDTH = 5.0  # standard deviation of wrong targets' residuals, in units of that of right ones
+LEAST_WEIGHT = 0.01
 ROUNDS = 50
 
 
@@ -49,34 +51,43 @@ def find_label_issues(learned: LearnedModel) -> LabelIssues:
 
 def _doubted_classes(learned: LearnedModel) -> tuple[NDArray[np.intp], Vector, float]:
     """Return the most likely other class, the probability that the label is wrong, and the noise rate."""
-    problem, mixture = learned.problem, learned.mixture
-    own, base = mixture.mixed(learned.choice.weights), mixture.gram("base")
+    problem, weights = learned.problem, learned.problem.weights
     given = problem.training.targets
-    lonely = np.bincount(given)[given] == 1  # left out, they say nothing: their class is not there any more
-    fits, probabilities = [], []
-    for share in SHARES:
-        path = RidgePath((1.0 - share) * own + share * base, problem.Y, problem.weights)
-        for alpha in ALPHAS:
-            held_out = problem.Y - path.at(alpha).residuals
-            values = np.hstack([-held_out, held_out]) if held_out.shape[1] == 1 else held_out
-            cost, temperature, rate = _fit_noise(values[~lonely], given[~lonely])
-            fits.append((cost, rate))
-            probabilities.append(softmax(temperature * values, axis=1))
-    costs, rates = np.array(fits).T
-    votes = softmax(-costs)
-    q, rate = np.tensordot(votes, probabilities, axes=1), float(votes @ rates)
     everyone = np.arange(len(given))
-    scores = _wrong(q[everyone, given], rate, q.shape[1])
-    scores[lonely] = rate
+    lonely = np.bincount(given)[given] == 1  # left out, they say nothing: their class is not there any more
+    for _ in range(2):
+        q, rate = _held_out_probabilities(learned, weights, ~lonely)
+        scores = np.where(lonely, rate, _wrong(q[everyone, given], rate, q.shape[1]))
+        weights = problem.weights * np.maximum(1.0 - scores, LEAST_WEIGHT)
     q[everyone, given] = -1.0
     return q.argmax(axis=1), scores, rate
 
 
+def _held_out_probabilities(learned: LearnedModel, weights: Vector, telling: NDArray[np.bool_]) -> tuple[Matrix, float]:
+    """Return class probabilities of the examples that have not seen their labels, and the noise rate.
+
+    They are averages over kernels and ridges, weighed by their likelihood on the examples that are `telling`.
+    """
+    problem, alpha = learned.problem, learned.choice.alpha
+    own, base = learned.mixture.mixed(learned.choice.weights), learned.mixture.gram("base")
+    given = problem.training.targets[telling]
+    costs, rates, probabilities = [], [], []
+    for share in SHARES:
+        path = RidgePath((1.0 - share) * own + share * base, problem.Y, weights)
+        for factor in FACTORS:
+            held_out = problem.Y - path.at(factor * alpha).residuals
+            values = np.hstack([-held_out, held_out]) if held_out.shape[1] == 1 else held_out
+            cost, temperature, rate = _fit_noise(values[telling], given)
+            costs.append(cost)
+            rates.append(rate)
+            probabilities.append(softmax(temperature * values, axis=1))
+    votes = softmax(-np.array(costs))
+    return np.tensordot(votes, probabilities, axes=1), float(votes @ rates)
+
+
 def _fit_noise(values: Matrix, given: NDArray[np.intp]) -> tuple[float, float, float]:
     """Return minus the log-likelihood at its largest, the temperature and the noise rate."""
-    if not len(given):
-        return 0.0, 1.0, PRIOR_WRONG / (PRIOR_WRONG + PRIOR_RIGHT)
-    others = max(values.shape[1] - 1, 1)
+    others = values.shape[1] - 1
     best = (np.inf, 1.0, 0.0)
     prior = PRIOR_WRONG * np.log(RATES) + PRIOR_RIGHT * np.log1p(-RATES)
     for t in TEMPERATURES:
