@@ -36,6 +36,7 @@ RATES = np.array([0.005, 0.01, 0.02, 0.04, 0.07, 0.1, 0.15, 0.2, 0.3])
 PRIOR_RIGHT, PRIOR_WRONG = 19.0, 1.0  # labels that the noise rate is known from before any is seen
 WIDTH = 5.0  # standard deviation of wrong targets' residuals, in units of that of right ones
 LEAST_WEIGHT = 0.01
+SHARPNESS = 0.5  # nats per doubling of t: labels that disagree are rather wrong than classes mixed
 ROUNDS = 50
 
 
@@ -93,6 +94,7 @@ def _fit_noise(values: Matrix, given: NDArray[np.intp]) -> tuple[float, float, f
     for t in TEMPERATURES:
         q = np.exp(log_softmax(t * values, axis=1)[np.arange(len(given)), given])[:, None]
         costs = -np.log((1.0 - RATES) * q + RATES * (1.0 - q) / others).sum(axis=0) - prior
+        costs -= SHARPNESS * np.log2(t)
         i = int(costs.argmin())
         best = min(best, (float(costs[i]), float(t), float(RATES[i])))
     return best
