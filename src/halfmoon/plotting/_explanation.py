@@ -65,9 +65,9 @@ class ExplanationDisplay(Display):
     >>> few = np.where(np.arange(len(y)) < 40, y, -1)
     >>> kernel = DataDependentKernel(n_neighbors=8, graph_params={"connect": True}, random_state=0)
     >>> model = LapSVC(kernel=kernel).fit(X, few)
-    >>> display = ExplanationDisplay.from_estimator(model, X, index=1000, image_shape=(8, 8))
-    >>> display.explanation.prediction == y[1000], display.drivers.shape
-    (np.True_, (5, 64))
+    >>> display = ExplanationDisplay.from_estimator(model, X, index=1001, image_shape=(8, 8))
+    >>> bool(display.explanation.prediction == y[1001]), display.drivers.shape
+    (True, (5, 64))
     """
 
     explanation: PointExplanation

@@ -238,9 +238,10 @@ class LapEstimator(BaseEstimator):
         >>> from halfmoon import DataDependentKernel, LapRLSClassifier
         >>> X, y = load_digits(return_X_y=True)
         >>> few = np.where(np.arange(len(y)) < 40, y, -1)
-        >>> model = LapRLSClassifier(kernel=DataDependentKernel(n_neighbors=8, random_state=0)).fit(X, few)
-        >>> print(model.explain(X[[1000]])[0])
-        row 0: 1, decision value ...
+        >>> kernel = DataDependentKernel(n_neighbors=8, graph_params={"connect": True}, random_state=0)
+        >>> model = LapRLSClassifier(kernel=kernel).fit(X, few)
+        >>> print(model.explain(X[[1001]])[0])
+        row 0: 4, decision value ...
           row ...
           ... other rows ...
           intercept ...
@@ -268,11 +269,12 @@ class LapEstimator(BaseEstimator):
         >>> from halfmoon import DataDependentKernel, LapRLSClassifier
         >>> X, y = load_digits(return_X_y=True)
         >>> few = np.where(np.arange(len(y)) < 200, y, -1)
-        >>> few[[30, 70]] = 8, 1                                              # wrong labels
-        >>> model = LapRLSClassifier(kernel=DataDependentKernel(n_neighbors=8, random_state=0)).fit(X, few)
+        >>> few[[30, 60]] = 8, 2                                              # wrong labels
+        >>> kernel = DataDependentKernel(n_neighbors=8, graph_params={"connect": True}, random_state=0)
+        >>> model = LapRLSClassifier(kernel=kernel).fit(X, few)
         >>> issues = model.label_issues()
         >>> sorted(issues.rows[:2].tolist()), issues.suggested[issues.rows == 30].tolist(), int(y[30])
-        ([30, 70], [0], 0)
+        ([30, 60], [0], 0)
         """
         check_is_fitted(self, "decision_")
         return find_label_issues(self._learned)
