@@ -138,9 +138,9 @@ def trial(X: np.ndarray, y: np.ndarray, rate: float, seed: int) -> dict[str, flo
     return row | found_by_cleanlab(X[:n_labels], labels, wrong, seed)
 
 
-def run(data: Path | None, n_draws: int) -> Iterator[tuple[str, float, dict[str, np.ndarray]]]:
+def run(chosen: dict[str, Callable[[int], Data]], n_draws: int) -> Iterator[tuple[str, float, dict[str, np.ndarray]]]:
     """Yield the figures of all draws of each set and rate."""
-    for name, draw in sets(data).items():
+    for name, draw in chosen.items():
         for rate in RATES:
             found = defaultdict(list)
             for seed in range(n_draws):
@@ -149,13 +149,13 @@ def run(data: Path | None, n_draws: int) -> Iterator[tuple[str, float, dict[str,
             yield name, rate, {what: np.array(values) for what, values in found.items()}
 
 
-def tables(data: Path | None, n_draws: int) -> Iterator[str]:
+def tables(chosen: dict[str, Callable[[int], Data]], n_draws: int) -> Iterator[str]:
     """Yield the lines of both tables."""
     peers = [f"cleanlab, {peer}" for peer in PEERS]
     yield "| data | wrong | halfmoon | " + " | ".join(peers) + " | halfmoon - best peer |"
     yield "|---|---|" + "---|" * (len(peers) + 2)
     sums, errors, seconds = [], [], []
-    for name, rate, found in run(data, n_draws):
+    for name, rate, found in run(chosen, n_draws):
         # A classifier is credited with the better of cleanlab's two scores on this set, in hindsight.
         best = [max((found[f"{peer}, {score}"] for score in SCORES), key=np.mean) for peer in peers]
         columns = [100 * values for values in (found["LapSVC"], *best)]  # that of LapRLSClassifier is the same
@@ -185,11 +185,13 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help="folder with mnist.npz and letter.npz")
     parser.add_argument("--out", type=Path, default=Path("benchmark-results"))
     parser.add_argument("--draws", type=int, default=10)
+    parser.add_argument("--sets", nargs="*", default=[""], help="beginnings of the names of sets; all by default")
     options = parser.parse_args()
+    chosen = {name: draw for name, draw in sets(options.data).items() if name.startswith(tuple(options.sets))}
     warnings.simplefilter("ignore")  # components without labels; classes with fewer labels than folds
     options.out.mkdir(parents=True, exist_ok=True)
     lines = [f"Machine: {machine('numpy', 'scikit-learn', 'cleanlab')}.", ""]
-    for line in tables(options.data, options.draws):
+    for line in tables(chosen, options.draws):
         print(line, flush=True)
         lines.append(line)
         (options.out / "label_noise.md").write_text("\n".join(lines) + "\n")

@@ -35,9 +35,9 @@ print("sum:", why.shares.sum() + why.intercept, "decision value:", why.total)
 # In the plane it is a map: the label reaches the far end of the moon along the graph.
 
 Z, moon = make_moons(300, noise=0.07, random_state=0)
-labels = np.where(np.arange(300) < 4, moon, -1)
+labels = np.where(np.arange(300) < 6, moon, -1)
 moons = LapSVC(kernel=DataDependentKernel(n_neighbors=8, ridge=1e-3, random_state=0)).fit(Z, labels)
-end = int(np.argmin(np.abs(Z - [-1.0, 0.1]).sum(axis=1)))
+end = int(np.argmin(np.abs(Z - [2.0, 0.5]).sum(axis=1)))
 ExplanationDisplay.from_estimator(moons, Z, index=end)
 plt.show()
 
