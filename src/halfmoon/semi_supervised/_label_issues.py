@@ -55,19 +55,6 @@ class LabelIssues:
     noise_rate: float
     unit: str = "row"
 
-    @classmethod
-    def ranked(
-        cls,
-        rows: NDArray[np.intp],
-        given: NDArray[Any],
-        suggested: NDArray[Any],
-        scores: NDArray[np.float64],
-        noise_rate: float,
-    ) -> LabelIssues:
-        """Return the labelled rows, largest score first."""
-        order = np.argsort(-scores, kind="stable")
-        return cls(rows[order], given[order], suggested[order], scores[order], noise_rate)
-
     @property
     def n_suspicious(self) -> int:
         """Number of labels that are more likely wrong than right; these come first."""

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_softmax, softmax
+from scipy.special import expit, log_softmax, logit, softmax
 
 from halfmoon.semi_supervised._label_issues import SUSPICIOUS, LabelIssues
 from halfmoon.semi_supervised._learned import LearnedModel
@@ -44,24 +44,27 @@ def find_label_issues(learned: LearnedModel) -> LabelIssues:
     """Rank the labelled rows of a model by how much the others contradict them."""
     training = learned.problem.training
     found = _doubted_targets(learned) if learned.problem.classes is None else _doubted_classes(learned)
-    suggested, scores, rate = found
+    suggested, log_odds, rate = found
     if learned.problem.classes is not None:
-        suggested = learned.problem.classes[np.where(scores > SUSPICIOUS, suggested, training.targets)]
-    return LabelIssues.ranked(training.origins, learned.problem.truth, suggested, scores, rate)
+        doubted = expit(log_odds) > SUSPICIOUS
+        suggested = learned.problem.classes[np.where(doubted, suggested, training.targets)]
+    order = np.argsort(-log_odds, kind="stable")  # not by the scores, of which several may be 1
+    given = learned.problem.truth
+    return LabelIssues(training.origins[order], given[order], suggested[order], expit(log_odds[order]), rate)
 
 
 def _doubted_classes(learned: LearnedModel) -> tuple[NDArray[np.intp], Vector, float]:
-    """Return the most likely other class, the probability that the label is wrong, and the noise rate."""
+    """Return the most likely other class, the log-odds that the label is wrong, and the noise rate."""
     problem, weights = learned.problem, learned.problem.weights
     given = problem.training.targets
     everyone = np.arange(len(given))
     lonely = np.bincount(given)[given] == 1  # left out, they say nothing: their class is not there any more
     for _ in range(2):
         q, rate = _held_out_probabilities(learned, weights, ~lonely)
-        scores = np.where(lonely, rate, _wrong(q[everyone, given], rate, q.shape[1]))
-        weights = problem.weights * np.maximum(1.0 - scores, LEAST_WEIGHT)
+        log_odds = np.where(lonely, logit(rate), _log_odds(q[everyone, given], rate, q.shape[1]))
+        weights = problem.weights * np.maximum(expit(-log_odds), LEAST_WEIGHT)
     q[everyone, given] = -1.0
-    return q.argmax(axis=1), scores, rate
+    return q.argmax(axis=1), log_odds, rate
 
 
 def _held_out_probabilities(learned: LearnedModel, weights: Vector, telling: NDArray[np.bool_]) -> tuple[Matrix, float]:
@@ -100,14 +103,14 @@ def _fit_noise(values: Matrix, given: NDArray[np.intp]) -> tuple[float, float, f
     return best
 
 
-def _wrong(q: Vector, rate: float, n_classes: int) -> Vector:
-    """Return the probability that a label is wrong to which the others give probability q."""
-    if_wrong = rate * (1.0 - q) / (n_classes - 1)
-    return if_wrong / ((1.0 - rate) * q + if_wrong)
+def _log_odds(q: Vector, rate: float, n_classes: int) -> Vector:
+    """Return the log-odds that a label is wrong to which the others give probability q."""
+    tiny = np.finfo(float).tiny
+    return logit(rate) + np.log(np.maximum(1.0 - q, tiny) / (n_classes - 1)) - np.log(np.maximum(q, tiny))
 
 
 def _doubted_targets(learned: LearnedModel) -> tuple[Vector, Vector, float]:
-    """Return held-out predictions, the probability that the target is wrong, and the share of wrong targets.
+    """Return held-out predictions, the log-odds that the target is wrong, and the share of wrong targets.
 
     P of `RidgePath` is the inverse of the covariance off the intercept, so that a held-out residual (P y)_i / P_ii has
     a variance of 1 / P_ii, up to a scale that the residuals themselves tell.
@@ -119,16 +122,13 @@ def _doubted_targets(learned: LearnedModel) -> tuple[Vector, Vector, float]:
     size = np.abs(residuals * np.sqrt(np.maximum(np.diagonal(solution.inverse), 0.0)))
     scale = 1.4826 * float(np.median(size))  # the median of |normal| is 1 / 1.4826 of its deviation
     z = size / scale if scale > 0.0 else np.where(size > 0.0, np.inf, 0.0)
-    scores, rate = _outliers(z)
-    return problem.Y[:, 0] - residuals, scores, rate
+    return problem.Y[:, 0] - residuals, *_outliers(z)
 
 
 def _outliers(z: Vector) -> tuple[Vector, float]:
-    """Return the probability of being from the wide of two normal distributions, and its share, by EM."""
-    with np.errstate(over="ignore"):
-        odds = np.exp(np.minimum(0.5 * z**2 * (1.0 - WIDTH**-2), 700.0)) / WIDTH  # wide over narrow
+    """Return the log-odds of being from the wide of two normal distributions, and its share, by EM."""
+    evidence = 0.5 * z**2 * (1.0 - WIDTH**-2) - np.log(WIDTH)
     rate = PRIOR_WRONG / (PRIOR_WRONG + PRIOR_RIGHT)
     for _ in range(ROUNDS):
-        scores = rate * odds / (1.0 - rate + rate * odds)
-        rate = float((scores.sum() + PRIOR_WRONG) / (len(z) + PRIOR_WRONG + PRIOR_RIGHT))
-    return scores, rate
+        rate = float((expit(logit(rate) + evidence).sum() + PRIOR_WRONG) / (len(z) + PRIOR_WRONG + PRIOR_RIGHT))
+    return logit(rate) + evidence, rate
