@@ -2,8 +2,8 @@
 Why is this a 4?
 ================
 
-A decision value is a sum over the labelled rows. :meth:`~halfmoon.LapSVC.explain` returns the summands, and the shortest
-path in the graph from the labelled row with the largest one. Leave-one-out says which labels look wrong.
+A decision value is a sum over the labelled rows. :meth:`~halfmoon.LapSVC.explain` returns the summands, and the
+shortest path in the graph from the labelled row with the largest one. Leave-one-out says which labels look wrong.
 """
 
 import matplotlib.pyplot as plt
