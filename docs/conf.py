@@ -33,6 +33,10 @@ numpydoc_show_class_members = False  # the template of classes shows them
 # What the API page lists: modules, their titles and, where not everything exported is for users, the names.
 API = {
     "halfmoon": ("Kernels and estimators", None),
+    "halfmoon.semi_supervised": (
+        "What estimators answer",
+        ["Explanation", "PointExplanation", "LabelIssue", "LabelIssues"],
+    ),
     "halfmoon.model_selection": ("Tuning with few labels", None),
     "halfmoon.graph": ("Graphs", None),
     "halfmoon.regularizers": ("Regularisers", None),

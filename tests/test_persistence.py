@@ -257,12 +257,12 @@ def test_no_caches_and_no_paths(path, tmp_path):
     before = {name: id(value) for name, value in vars(model).items()}
     model.kernel_(NEW)  # computes features, of size n x n_hat
     restored = again(model, path)
-    assert restored.decision_.graph is restored.kernel_.warped_.extension  # what was shared is shared
+    assert restored.decision_.graph is restored.kernel_.warped_.smooth_extension  # what was shared is shared
     assert restored.kernel.memory is restored.kernel_.memory is None
     assert str(tmp_path).encode() not in path.read_bytes()
     assert model.kernel_.memory == str(tmp_path)
     assert {name: id(value) for name, value in vars(model).items()} == before
-    assert "features" not in vars(restored.kernel_.warped_.extension)
+    assert "features" not in vars(restored.kernel_.warped_.smooth_extension)
     shapes = [np.load(io.BytesIO(array)).shape for name, array in members(path).items() if name.endswith(".npy")]
     assert (120, 25) not in shapes
     assert shapes.count((120, 2)) == 1  # X once

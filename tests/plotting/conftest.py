@@ -13,7 +13,8 @@ from halfmoon import KernelKMeans, LapRLSClassifier, LapRLSRegressor
 
 @pytest.fixture(autouse=True)
 def _figures():
-    """Draw without a screen, and leave no figure open."""
+    """Draw without a screen, begin without figures and leave none open."""
+    plt.close("all")
     with mpl.rc_context({"backend": "Agg"}):
         yield
     plt.close("all")

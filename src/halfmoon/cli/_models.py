@@ -38,7 +38,23 @@ def need_target(table: Table) -> None:
 def fit_line(facts: dict[str, Any]) -> str:
     """Return what was fitted, in one phrase."""
     labeled = f", {facts['labeled']:,} labelled" if facts["labeled"] else ""
-    return (
-        f"Fitted {facts['estimator']} to {facts['rows']:,} rows{labeled} "
-        f"({facts['landmarks']} landmarks, error bound {facts['error_bound']:.1e})"
-    )
+    return f"Fitted {facts['estimator']} to {facts['rows']:,} rows{labeled} ({facts['landmarks']} landmarks)"
+
+
+def quality_lines(model: TableModel) -> list[str]:
+    """Return how good a model is, and what tuning chose; nothing for clusters, which have no labels."""
+    if model.task == "cluster":
+        return []
+    lines = [str(model.estimator.report_)]
+    if "tuned" in model.facts:
+        chosen = ", ".join(f"{name} {value:g}" for name, value in model.facts["tuned"].items())
+        lines.append(
+            f"  tuned: {chosen}, the best of {model.facts['candidates']} by cross-validation (score "
+            f"{model.facts['held_out_score']:.3f}); what is held out above has seen this choice"
+        )
+    return lines
+
+
+def quality_facts(model: TableModel) -> dict[str, Any]:
+    """Return the report of a model for JSON."""
+    return {} if model.task == "cluster" else {"report": model.estimator.report_.to_dict()}

@@ -7,11 +7,11 @@ from typing import Annotated
 import typer
 
 from halfmoon.cli import _options as o
-from halfmoon.cli._models import fit_line, need_target
+from halfmoon.cli._models import fit_line, need_target, quality_facts
 from halfmoon.cli._report import reporting
 
 NAME = "diagnose"
-HELP = "Tell what a model of a data file rests on, and whether the unlabelled rows help."
+HELP = "Report what a model of a data file rests on, and whether the unlabelled rows help."
 EXAMPLES = o.examples("halfmoon diagnose flowers.csv --target species")
 
 
@@ -55,7 +55,6 @@ def command(
             task=model.task,
             component_sizes=diagnosis.component_sizes.tolist(),
             component_labels=diagnosis.component_labels.tolist(),
-            held_out_scores=diagnosis.scores,
-            verdict=diagnosis.verdict,
+            **quality_facts(model),
             **model.facts,
         )

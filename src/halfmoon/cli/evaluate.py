@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from halfmoon.cli import _options as o
-from halfmoon.cli._models import load_model, need_target
+from halfmoon.cli._models import load_model, need_target, quality_facts, quality_lines
 from halfmoon.cli._report import reporting
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def command(
     quiet: o.Quiet = False,
     as_json: o.Json = False,
 ) -> None:
-    """Print the scores of a model; without --target the column that it was fitted with is taken."""
+    """Print the scores of a model; without --target the column that it was fitted with is used."""
     with reporting(quiet, as_json) as report:
         with report.working("reading"):
             fitted = load_model(model)
@@ -41,13 +41,15 @@ def command(
         width = max(map(len, scores))
         for name, value in scores.items():
             report.show(f"{name:<{width}}  {value:.4f}")
+        for line in quality_lines(fitted):
+            report.show(line)
         report.finish(
-            f"Evaluated {fitted.facts['estimator']} on {labeled:,} labelled rows of {table.X.shape[0]:,} "
-            f"(error bound {fitted.facts['error_bound']:.1e})",
+            f"Evaluated {fitted.facts['estimator']} on {labeled:,} labelled rows of {table.X.shape[0]:,}",
             rows=int(table.X.shape[0]),
             labeled=labeled,
             error_bound=fitted.facts["error_bound"],
             scores=scores,
+            **quality_facts(fitted),
         )
 
 
@@ -89,7 +91,7 @@ def _scores(
 
 
 def _note_strangers(model: TableModel, truth: NDArray[Any], note: Callable[[str], None]) -> None:
-    """Tell of labels that the model has never seen: it cannot be right on their rows."""
+    """Warn of labels that the model has never seen: it cannot be right on their rows."""
     import numpy as np
 
     from halfmoon.tables import known_columns

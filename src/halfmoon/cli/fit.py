@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from halfmoon.cli import _options as o
-from halfmoon.cli._models import fit_line, need_target
+from halfmoon.cli._models import fit_line, need_target, quality_facts, quality_lines
 from halfmoon.cli._report import reporting
 
 NAME = "fit"
@@ -64,9 +64,13 @@ def command(
         )
         with report.working("tuning" if tune else "fitting"):
             model = fit_table(table, recipe, report.note)
+        with report.working("holding out labels"):
+            quality = quality_lines(model)
         with report.working("saving"):
             save(model, out)
-        report.finish(fit_line(model.facts), str(out), task=model.task, **model.facts)
+        for line in quality:
+            report.show(line)
+        report.finish(fit_line(model.facts), str(out), task=model.task, **quality_facts(model), **model.facts)
 
 
 def _check_task(task: o.Task | None, clusters: int | None, tune: bool) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from halfmoon.cli import _options as o
-from halfmoon.cli._models import load_model
+from halfmoon.cli._models import load_model, quality_facts, quality_lines
 from halfmoon.cli._report import reporting
 
 if TYPE_CHECKING:
@@ -24,7 +24,9 @@ def command(model: o.Model, quiet: o.Quiet = False, as_json: o.Json = False) -> 
         facts = _facts(fitted)
         for name, value in facts.items():
             report.show(f"{name.replace('_', ' '):<14} {_text(value)}")
-        report.finish(f"Read a {facts['estimator']} (error bound {facts['error_bound']:.1e})", str(model), **facts)
+        for line in quality_lines(fitted):
+            report.show(line)
+        report.finish(f"Read a {facts['estimator']}", str(model), **quality_facts(fitted), **facts)
 
 
 def _facts(model: TableModel) -> dict[str, Any]:

@@ -54,7 +54,7 @@ def command(
         rows = int(table.X.shape[0])
         bound = fitted.facts["error_bound"]
         report.finish(
-            f"Predicted {rows:,} rows with {fitted.facts['estimator']} (error bound {bound:.1e})",
+            f"Predicted {rows:,} rows with {fitted.facts['estimator']}",
             str(out),
             rows=rows,
             columns=list(columns),

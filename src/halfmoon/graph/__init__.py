@@ -13,6 +13,8 @@ from halfmoon.graph._neighbor_index import METRICS as METRICS
 from halfmoon.graph._neighbor_index import NeighborIndex
 from halfmoon.graph._neighbor_index import NeighborLists as NeighborLists
 from halfmoon.graph._options import SearchOptions
+from halfmoon.graph._paths import Path as Path
+from halfmoon.graph._paths import shortest_paths as shortest_paths
 from halfmoon.graph._report import GraphReport
 
 __all__ = [

@@ -2,6 +2,7 @@
 
 from halfmoon.plotting._components import ComponentSizesDisplay
 from halfmoon.plotting._embedding import EmbeddingDisplay
+from halfmoon.plotting._explanation import ExplanationDisplay
 from halfmoon.plotting._kernel_matrix import KernelMatrixDisplay
 from halfmoon.plotting._learning_curve import LearningCurveDisplay
 from halfmoon.plotting._regions import DecisionRegionDisplay
@@ -11,6 +12,7 @@ __all__ = [
     "ComponentSizesDisplay",
     "DecisionRegionDisplay",
     "EmbeddingDisplay",
+    "ExplanationDisplay",
     "KernelMatrixDisplay",
     "LearningCurveDisplay",
     "SpectrumDisplay",

@@ -2,6 +2,8 @@
 
 from halfmoon.semi_supervised._base import LapEstimator
 from halfmoon.semi_supervised._decision import DecisionFunction
+from halfmoon.semi_supervised._explanation import Explanation, PointExplanation
+from halfmoon.semi_supervised._label_issues import LabelIssue, LabelIssues
 from halfmoon.semi_supervised._laprls import LapRLSClassifier, LapRLSRegressor
 from halfmoon.semi_supervised._lapsvc import LapSVC
 from halfmoon.semi_supervised._learned import LearnedModel, choose, learn, mixture_of
@@ -17,7 +19,10 @@ __all__ = [
     "BaseOnRows",
     "Choice",
     "DecisionFunction",
+    "Explanation",
     "KernelMixture",
+    "LabelIssue",
+    "LabelIssues",
     "LapEstimator",
     "LapRLSClassifier",
     "LapRLSRegressor",
@@ -25,6 +30,7 @@ __all__ = [
     "LearnedModel",
     "LearningProblem",
     "PlacedRows",
+    "PointExplanation",
     "Report",
     "Score",
     "TrainingSet",

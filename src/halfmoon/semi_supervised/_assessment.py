@@ -93,7 +93,7 @@ def _verdict_on_classes(wins: int, losses: int, total: int, differ: NDArray[np.b
         return "help"
     if _upper_share(int(differ.sum()), len(differ)) < NOTICEABLE:  # gain <= disagreement, whatever the labels are
         return "do not help"
-    if total and _upper_share(wins, total) - losses / total < NOTICEABLE:
+    if total and _upper_share(wins, total) - (1.0 - _upper_share(total - losses, total)) < NOTICEABLE:
         return "do not help"
     return "cannot be told"
 
@@ -105,16 +105,17 @@ def compare_targets(
     y, unit = problem.training.targets / problem.unit, problem.unit
     center = (y.sum() - y) / max(len(y) - 1, 1)  # the mean without each
     errors = [np.square(values / unit - y) for values in (model, base)] + [np.square(center - y)]
-    variance = max(float(np.var(y)), np.finfo(float).tiny)
+    variance = float(np.var(y)) or float("nan")  # one target, or equal ones: there is nothing to explain
     scores = [
         Score(name, 1.0 - float(e.mean()) / variance, _error_of_mean(e) / variance)
         for name, e in zip((*names, "mean of the targets"), errors, strict=True)
     ]
     better = (errors[1] - errors[0]) / variance
-    gain, error = float(better.mean()), _error_of_mean(better)
+    gain, error = float(np.nan_to_num(better.mean())), _error_of_mean(better)
     rest = float(np.mean(np.square(differ / unit))) / variance if differ.size else 0.0
     verdict = _verdict_on_targets(gain, error, len(y), differ.size > 0, rest, 1.0 - scores[1].value)
-    needed = int(min(DETECTABLE * (error * np.sqrt(len(y)) / max(abs(gain), NOTICEABLE)) ** 2, 1e9))
+    spread = error * np.sqrt(len(y)) if np.isfinite(error) else 1.0
+    needed = int(min(DETECTABLE * (spread / max(abs(gain), NOTICEABLE)) ** 2, 1e9))
     return Comparison(
         model=scores[0],
         base=scores[1],

@@ -23,7 +23,11 @@ from halfmoon.runtime.transaction import transaction
 from halfmoon.semi_supervised._assessment import Comparison
 from halfmoon.semi_supervised._decision import DecisionFunction
 from halfmoon.semi_supervised._diagnosis import Diagnosis
+from halfmoon.semi_supervised._explain import explain
+from halfmoon.semi_supervised._explanation import Explanation
 from halfmoon.semi_supervised._held_out import MOST_NESTED, held_out_values
+from halfmoon.semi_supervised._label_issues import LabelIssues
+from halfmoon.semi_supervised._label_noise import find_label_issues
 from halfmoon.semi_supervised._learned import LearnedModel, coverage_of, learn
 from halfmoon.semi_supervised._mixture_selection import Choice, select_mixture
 from halfmoon.semi_supervised._placed_rows import PlacedRows
@@ -221,7 +225,9 @@ class LapEstimator(BaseEstimator):
         learned = self._fitted
         names = type(self).__name__, f"{learned.mixture.kernel.base.name} kernel, labelled rows alone"
         sample = _unlabeled_sample(learned.problem)
-        of_model, of_base = learned.decision(sample), self._base_decision()(sample)
+        nothing = np.zeros((0, len(learned.solution.intercept)))
+        decisions = learned.decision, self._base_decision()
+        of_model, of_base = (decide(sample) if sample.shape[0] else nothing for decide in decisions)
         compared = self._compare(names, of_model, of_base)
         return Report(
             estimator=type(self).__name__,
@@ -262,6 +268,76 @@ class LapEstimator(BaseEstimator):
         LapRLSClassifier ...
         """
         return Diagnosis.of(self._fitted, self.report_)
+
+    def explain(self, X: Any, of: Any = None) -> Explanation:
+        """Return why points are predicted as they are: the shares of the labelled rows, and paths in the graph.
+
+        A decision value is a sum over the labelled rows plus the intercept, so the shares say exactly how it came
+        about. They cost one solve on the graph per labelled row (for LapSVC, per support vector), as many at once as
+        128 MB hold, and one search for shortest paths per labelled row with the largest share of some point.
+
+        Parameters
+        ----------
+        X : array-like or scipy sparse of shape (m, d)
+            Points, training rows or new ones.
+        of : class, default=None
+            The class whose decision values are explained; None: that which is predicted at each point.
+
+        Returns
+        -------
+        Explanation
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.datasets import load_digits
+        >>> from halfmoon import DataDependentKernel, LapRLSClassifier
+        >>> X, y = load_digits(return_X_y=True)
+        >>> few = np.where(np.arange(len(y)) < 40, y, -1)
+        >>> kernel = DataDependentKernel(n_neighbors=8, graph_params={"connect": True}, random_state=0)
+        >>> model = LapRLSClassifier(kernel=kernel).fit(X, few)
+        >>> print(model.explain(X[[1001]])[0])
+        row 0: 4, decision value ...
+          row ...
+          ... other rows ...
+          intercept ...
+          path ...
+        """
+        check_is_fitted(self, "decision_")
+        A = check_points(validate_data(self, X, accept_sparse="csr", dtype="numeric", reset=False))
+        offsets = getattr(self, "_offsets", np.zeros(len(self._learned.decision.intercept)))
+        return explain(self._learned, A, offsets, of)
+
+    def label_issues(self) -> LabelIssues:
+        """Return the labelled rows, those first whose labels the others contradict most.
+
+        The scores are probabilities that labels are wrong, from what models say that have not seen them: leave-one-out
+        in closed form, of ridge regressions also for LapSVC. Nothing is solved on the graph.
+
+        Returns
+        -------
+        LabelIssues
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.datasets import load_digits
+        >>> from halfmoon import DataDependentKernel, LapRLSClassifier
+        >>> X, y = load_digits(return_X_y=True)
+        >>> few = np.where(np.arange(len(y)) < 200, y, -1)
+        >>> few[[30, 60]] = 8, 2                                              # wrong labels
+        >>> kernel = DataDependentKernel(n_neighbors=8, graph_params={"connect": True}, random_state=0)
+        >>> model = LapRLSClassifier(kernel=kernel).fit(X, few)
+        >>> issues = model.label_issues()
+        >>> sorted(issues.rows[:2].tolist()), issues.suggested[issues.rows == 30].tolist(), int(y[30])
+        ([30, 60], [0], 0)
+        """
+        check_is_fitted(self, "decision_")
+        return find_label_issues(self._learned)
+
+    def __getstate__(self) -> Any:
+        """Leave out the report, which can be computed again."""
+        return {name: value for name, value in super().__getstate__().items() if name != "report_"}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -106,11 +106,9 @@ class AssumedClasses:
     shares: Vector
 
     @classmethod
-    def of(cls, mixture: KernelMixture, problem: LearningProblem, shares: Vector, *, placed: bool) -> AssumedClasses:
-        """Put the landmarks beside the labelled rows; `placed`: the labelled rows are rows of the geometry."""
-        landmarks = mixture.kernel.geometry.landmarks
-        labeled = problem.training.rows if placed else np.empty(0, dtype=np.intp)
-        places = np.flatnonzero(~np.isin(landmarks, labeled))
+    def of(cls, mixture: KernelMixture, problem: LearningProblem, landmarks: Indices, shares: Vector) -> AssumedClasses:
+        """Put the landmarks, given as rows of the data, beside the labelled rows."""
+        places = np.flatnonzero(~np.isin(landmarks, problem.training.rows))
         return cls(mixture.with_landmarks(places), landmarks[places], problem, shares)
 
     @property

@@ -75,8 +75,8 @@ class LapClassifier(ClassifierMixin, LapEstimator):
         shares = self.shares(learned.problem)
         if extension is not None or shares is None:
             return super().held_out_values(extension)
-        placed = learned.kernel.method != "budget"
-        return AssumedClasses.of(learned.mixture, learned.problem, shares, placed=placed).held_out(learned.choice)
+        landmarks = learned.kernel.landmark_indices_
+        return AssumedClasses.of(learned.mixture, learned.problem, landmarks, shares).held_out(learned.choice)
 
     def _compare(self, names: tuple[str, str], of_model: Matrix, of_base: Matrix) -> Comparison:
         problem = self.learned_.problem

@@ -113,7 +113,7 @@ def learn(
     choice = choose(problem, kernel, mixture, alpha)
     examples, expansion = problem, mixture
     if shares is not None:
-        assumed = AssumedClasses.of(mixture, problem, shares, placed=kernel.method != "budget")
+        assumed = AssumedClasses.of(mixture, problem, kernel.landmark_indices_, shares)
         examples, expansion = assumed.settle(choice), assumed.mixture
     solution = loss(choice.alpha).fit(expansion.mixed(choice.weights), examples.Y, examples.weights)
     decision = expansion.decision(choice.weights, solution.dual, solution.intercept)

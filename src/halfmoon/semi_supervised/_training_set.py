@@ -16,6 +16,7 @@ from halfmoon.runtime.storable import storable
 
 __all__ = ["TrainingSet", "class_labels", "regression_targets"]
 
+OF_EXAMPLES = ("rows", "targets", "weights", "origins")
 LARGEST_WEIGHT = 1e300  # of an example: thousands of them, divided by a ridge, must not overflow
 LARGEST_TARGET = 1e200  # coefficients are targets over a ridge, and must not overflow either
 
@@ -41,6 +42,8 @@ class TrainingSet:
         Its class number or target value.
     weights : ndarray of shape (l,)
         Its weight.
+    origins : ndarray of shape (l,)
+        The first row of the data with its point and its label.
     """
 
     X: Any
@@ -49,6 +52,7 @@ class TrainingSet:
     rows: NDArray[np.intp]
     targets: NDArray[Any]
     weights: NDArray[np.float64]
+    origins: NDArray[np.intp]
 
     @property
     def n_examples(self) -> int:
@@ -59,6 +63,13 @@ class TrainingSet:
     def X_L(self) -> Any:
         """The labelled rows, in float64."""
         return self.X[self.rows].astype(np.float64)
+
+    def rows_of(self, points: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Return the first row of the data that is each of these points."""
+        present = np.flatnonzero(self.point >= 0)
+        first = np.empty(self.X.shape[0], dtype=np.intp)
+        first[self.point[present[::-1]]] = present[::-1]  # of several rows, the one that is written last stays
+        return first[points]
 
     @classmethod
     def gather(
@@ -82,7 +93,7 @@ class TrainingSet:
             points = points if len(copies.first) == points.shape[0] else points[copies.first]
         else:
             point[present] = np.arange(n)
-        return cls(points, X[point < 0], point, **_merged(point[labeled], targets[labeled], weights[labeled]))
+        return cls(points, X[point < 0], point, **_merged(labeled, point, targets, weights))
 
     def relabeled(self, labeled: NDArray[np.bool_], targets: NDArray[Any], sample_weight: Any) -> TrainingSet:
         """Return other labels of the same rows."""
@@ -92,11 +103,11 @@ class TrainingSet:
         labeled = labeled & (weights > 0.0) & (self.point >= 0)
         if not labeled.any():
             raise ValueError(f"None of the {len(self.point)} rows is labelled.")
-        return replace(self, **_merged(self.point[labeled], targets[labeled], weights[labeled]))
+        return replace(self, **_merged(labeled, self.point, targets, weights))
 
     def subset(self, which: NDArray[np.intp]) -> TrainingSet:
         """Return some of the examples."""
-        return replace(self, rows=self.rows[which], targets=self.targets[which], weights=self.weights[which])
+        return replace(self, **{name: getattr(self, name)[which] for name in OF_EXAMPLES})
 
     def extended(self, rows: NDArray[np.intp], targets: NDArray[Any], weights: NDArray[np.float64]) -> TrainingSet:
         """Return the examples with further ones after them."""
@@ -105,6 +116,7 @@ class TrainingSet:
             rows=np.concatenate([self.rows, rows]),
             targets=np.concatenate([self.targets, targets]),
             weights=np.concatenate([self.weights, weights]),
+            origins=np.concatenate([self.origins, self.rows_of(rows)]),
         )
 
     def scaled(self, factors: NDArray[np.float64]) -> TrainingSet:
@@ -113,13 +125,21 @@ class TrainingSet:
             return replace(self, weights=_checked_weights(self.weights * factors))
 
 
-def _merged(rows: NDArray[np.intp], targets: NDArray[Any], weights: NDArray[np.float64]) -> dict[str, NDArray[Any]]:
-    """Return rows, targets and weights with equal examples merged into one."""
-    order = np.lexsort((targets, rows))
-    rows, targets, weights = rows[order], targets[order], weights[order]
+def _merged(
+    labeled: NDArray[np.bool_], point: NDArray[np.intp], targets: NDArray[Any], weights: NDArray[np.float64]
+) -> dict[str, NDArray[Any]]:
+    """Return the labelled rows as examples, equal ones merged into one."""
+    origins = np.flatnonzero(labeled)
+    origins = origins[np.lexsort((targets[origins], point[origins]))]  # stable: the first of equal ones stays first
+    rows, targets = point[origins], targets[origins]
     starts = np.concatenate(([True], (rows[1:] != rows[:-1]) | (targets[1:] != targets[:-1])))
-    masses = _checked_weights(np.bincount(np.cumsum(starts) - 1, weights=weights).astype(np.float64))
-    return {"rows": rows[starts], "targets": targets[starts], "weights": masses}
+    masses = np.bincount(np.cumsum(starts) - 1, weights=weights[origins]).astype(np.float64)
+    return {
+        "rows": rows[starts],
+        "targets": targets[starts],
+        "weights": _checked_weights(masses),
+        "origins": origins[starts],
+    }
 
 
 def _checked_weights(weights: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -13,6 +13,7 @@ from sklearn.pipeline import Pipeline
 
 from halfmoon.exceptions import UnseenCategoryWarning
 from halfmoon.runtime.storable import storable
+from halfmoon.semi_supervised import Explanation, LabelIssues
 from halfmoon.tables._prepare import typed_features, unseen_categories
 from halfmoon.tables._read import read_table
 from halfmoon.tables._table import Table
@@ -96,6 +97,30 @@ class TableModel(BaseEstimator):
     def predict_deviation(self, X: Any) -> NDArray[np.float64]:
         """Return the standard deviation of the predicted numbers."""
         return self.pipeline.predict(self._features(X), return_std=True)[1]
+
+    def explain(self, X: Any, of: Any = None) -> Explanation:
+        """Return why every row is predicted as it is, see `LapEstimator.explain`; classes go by their names."""
+        if self.task == "cluster":
+            raise ValueError("Clusters come from no labelled rows, so that there is nothing to explain them by.")
+        prepared = self.pipeline[:-1].transform(self._features(X))
+        if self.classes is None:
+            return self.estimator.explain(prepared)
+        number = None if of is None else self._class_number(of)
+        return self.estimator.explain(prepared, number).named(self.classes)
+
+    def label_issues(self) -> LabelIssues:
+        """Return the labelled rows, those first whose labels look wrong, see `LapEstimator.label_issues`."""
+        if self.task == "cluster":
+            raise ValueError("A model of clusters has no labels to check. Fit a classifier or a regressor.")
+        issues = self.estimator.label_issues()
+        return issues if self.classes is None else issues.named(self.classes)
+
+    def _class_number(self, name: Any) -> int:
+        assert self.classes is not None
+        known = np.flatnonzero(self.classes.astype(str) == str(name))
+        if not len(known):
+            raise ValueError(f"{name!r} is not a class of this model. It has {self.classes.tolist()}.")
+        return int(known[0])
 
     def _features(self, X: Any) -> Any:
         table = X if isinstance(X, Table) else Table(Path("data"), X)

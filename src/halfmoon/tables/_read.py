@@ -15,7 +15,7 @@ from halfmoon.tables._table import Table, as_cells, first_line, known_columns, t
 from halfmoon.tables._text import read_delimited
 from halfmoon.tables._wanted import Wanted
 
-__all__ = ["read_table"]
+__all__ = ["IN_SUFFIXES", "read_table"]
 
 Reader = Callable[[Path, Wanted], Table]
 
@@ -160,3 +160,4 @@ READERS: dict[str, Reader] = {
     ".svmlight": read_libsvm,
     ".svm": read_libsvm,
 }
+IN_SUFFIXES = tuple(READERS)

@@ -1,0 +1,102 @@
+"""``halfmoon check-labels``: which labels of a data file, or of a model's rows, look wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from halfmoon.cli import _options as o
+from halfmoon.cli._models import load_model, need_target
+from halfmoon.cli._report import reporting
+
+if TYPE_CHECKING:
+    from halfmoon.semi_supervised import LabelIssues
+    from halfmoon.tables import Table, TableModel
+
+NAME = "check-labels"
+HELP = "Tell which labels look wrong, of a data file or of the rows that a saved model was fitted to."
+EXAMPLES = o.examples(
+    "halfmoon check-labels flowers.csv --target species",
+    "halfmoon check-labels flowers.hm --out doubts.csv",
+)
+
+
+def command(
+    source: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DATA|MODEL", help="A data file or folder, to which a model is fitted, or a file written by fit."
+        ),
+    ],
+    target: o.Target = None,
+    task: Annotated[o.Task | None, typer.Option(help="classify or regress; by default as the target suggests.")] = None,
+    unlabeled: o.Unlabeled = None,
+    ignore: o.Ignore = None,
+    categorical: o.Categorical = None,
+    standardize: o.Standardize = None,
+    landmarks: o.Landmarks = None,
+    neighbors: o.Neighbors = None,
+    seed: o.Seed = 0,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="CSV, TSV, Parquet, Feather or NPZ file to write all labelled rows to.",
+            show_default=False,
+        ),
+    ] = None,
+    quiet: o.Quiet = False,
+    as_json: o.Json = False,
+) -> None:
+    """Print the labels that the others contradict; rows of a model are counted from 1."""
+    with reporting(quiet, as_json) as report:
+        if out is not None:
+            report.writes(out)
+        with report.working("reading"):
+            from halfmoon.tables import (
+                IN_SUFFIXES,
+                OUT_SUFFIXES,
+                Recipe,
+                check_writable,
+                fit_table,
+                read_table,
+                write_columns,
+            )
+
+            if out is not None:
+                check_writable(out, OUT_SUFFIXES, inputs=(source,))
+            is_data = source.is_dir() or not source.is_file() or source.suffix.lower() in IN_SUFFIXES
+            table = None
+            if is_data:
+                table = read_table(source, target=target, ignore=ignore or (), categorical=categorical or ())
+                need_target(table)
+        recipe = Recipe(
+            task=None if task is None else task.value,
+            n_landmarks=landmarks,
+            n_neighbors=neighbors,
+            standardize=standardize,
+            unlabeled=unlabeled,
+            seed=seed,
+        )
+        with report.working("checking"):
+            model = load_model(source) if table is None else fit_table(table, recipe, report.note)
+            issues = _with_names(model, table)
+        report.show(str(issues))
+        if out is not None:
+            write_columns(issues.columns(), out)
+        where = None if out is None else str(out)
+        report.finish(f"Checked {len(issues):,} labels with {model.facts['estimator']}", where, **issues.to_dict())
+
+
+def _with_names(model: TableModel, table: Table | None) -> LabelIssues:
+    """Return the issues with the rows as their file calls them; a model only knows their numbers, here from 1."""
+    import numpy as np
+
+    issues = model.label_issues()
+    if table is None or not len(table.rows):
+        return issues.called(np.arange(1, model.facts["rows"] + 1), "row")
+    return issues.called(np.asarray(table.rows), table.unit)

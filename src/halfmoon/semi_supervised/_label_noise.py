@@ -1,0 +1,134 @@
+"""Which labels look wrong: what the other labels say of each, by closed-form leave-one-out, and a model of the noise.
+
+Classes: held-out values v become probabilities q = softmax(t v). A label is wrong with probability e, and then any
+other class alike, so that the given label g has the likelihood
+
+    (1 - e) q_g + e (1 - q_g) / (c - 1),
+
+and it is wrong with the second term's share of it. The temperature t and the noise rate e are those of the largest
+likelihood. Kernels and ridges around those of the model are averaged, each weighed by its likelihood: which of them is
+best is uncertain, and what all of them doubt is wrong more often. All this is done twice, the second time with doubted
+labels weighing less, so that one wrong label does not shield another.
+
+Targets: held-out residuals, divided by their standard deviations, are a mixture of a narrow and a wide normal
+distribution.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, log_softmax, logit, softmax
+
+from halfmoon.semi_supervised._label_issues import SUSPICIOUS, LabelIssues
+from halfmoon.semi_supervised._learned import LearnedModel
+from halfmoon.semi_supervised.losses import RidgePath
+
+__all__ = ["find_label_issues"]
+
+Matrix = NDArray[np.float64]
+Vector = NDArray[np.float64]
+
+SHARES = (0.0, 0.3, 0.6, 1.0)  # of the base kernel beside that of the model
+FACTORS = (0.3, 1.0, 3.0)  # of the model's ridge
+TEMPERATURES = 2.0 ** np.arange(-1.0, 6.1, 0.5)
+RATES = np.array([0.005, 0.01, 0.02, 0.04, 0.07, 0.1, 0.15, 0.2, 0.3])
+PRIOR_RIGHT, PRIOR_WRONG = 19.0, 1.0  # labels that the noise rate is known from before any is seen
+WIDTH = 5.0  # standard deviation of wrong targets' residuals, in units of that of right ones
+LEAST_WEIGHT = 0.01
+SHARPNESS = 0.5  # nats per doubling of t: labels that disagree are rather wrong than classes mixed
+ROUNDS = 50
+
+
+def find_label_issues(learned: LearnedModel) -> LabelIssues:
+    """Rank the labelled rows of a model by how much the others contradict them."""
+    training = learned.problem.training
+    found = _doubted_targets(learned) if learned.problem.classes is None else _doubted_classes(learned)
+    suggested, log_odds, rate = found
+    if learned.problem.classes is not None:
+        doubted = expit(log_odds) > SUSPICIOUS
+        suggested = learned.problem.classes[np.where(doubted, suggested, training.targets)]
+    order = np.argsort(-log_odds, kind="stable")  # not by the scores, of which several may be 1
+    given = learned.problem.truth
+    return LabelIssues(training.origins[order], given[order], suggested[order], expit(log_odds[order]), rate)
+
+
+def _doubted_classes(learned: LearnedModel) -> tuple[NDArray[np.intp], Vector, float]:
+    """Return the most likely other class, the log-odds that the label is wrong, and the noise rate."""
+    problem, weights = learned.problem, learned.problem.weights
+    given = problem.training.targets
+    everyone = np.arange(len(given))
+    lonely = np.bincount(given)[given] == 1  # left out, they say nothing: their class is not there any more
+    for _ in range(2):
+        q, rate = _held_out_probabilities(learned, weights, ~lonely)
+        log_odds = np.where(lonely, logit(rate), _log_odds(q[everyone, given], rate, q.shape[1]))
+        weights = problem.weights * np.maximum(expit(-log_odds), LEAST_WEIGHT)
+    q[everyone, given] = -1.0
+    return q.argmax(axis=1), log_odds, rate
+
+
+def _held_out_probabilities(learned: LearnedModel, weights: Vector, telling: NDArray[np.bool_]) -> tuple[Matrix, float]:
+    """Return class probabilities of the examples that have not seen their labels, and the noise rate.
+
+    They are averages over kernels and ridges, weighed by their likelihood on the examples that are `telling`.
+    """
+    problem, alpha = learned.problem, learned.choice.alpha
+    own, base = learned.mixture.mixed(learned.choice.weights), learned.mixture.gram("base")
+    given = problem.training.targets[telling]
+    costs, rates, probabilities = [], [], []
+    for share in SHARES:
+        path = RidgePath((1.0 - share) * own + share * base, problem.Y, weights)
+        for factor in FACTORS:
+            held_out = problem.Y - path.at(factor * alpha).residuals
+            values = np.hstack([-held_out, held_out]) if held_out.shape[1] == 1 else held_out
+            cost, temperature, rate = _fit_noise(values[telling], given)
+            costs.append(cost)
+            rates.append(rate)
+            probabilities.append(softmax(temperature * values, axis=1))
+    votes = softmax(-np.array(costs))
+    return np.tensordot(votes, probabilities, axes=1), float(votes @ rates)
+
+
+def _fit_noise(values: Matrix, given: NDArray[np.intp]) -> tuple[float, float, float]:
+    """Return minus the log-likelihood at its largest, the temperature and the noise rate."""
+    others = values.shape[1] - 1
+    best = (np.inf, 1.0, 0.0)
+    prior = PRIOR_WRONG * np.log(RATES) + PRIOR_RIGHT * np.log1p(-RATES)
+    for t in TEMPERATURES:
+        q = np.exp(log_softmax(t * values, axis=1)[np.arange(len(given)), given])[:, None]
+        costs = -np.log((1.0 - RATES) * q + RATES * (1.0 - q) / others).sum(axis=0) - prior
+        costs -= SHARPNESS * np.log2(t)
+        i = int(costs.argmin())
+        best = min(best, (float(costs[i]), float(t), float(RATES[i])))
+    return best
+
+
+def _log_odds(q: Vector, rate: float, n_classes: int) -> Vector:
+    """Return the log-odds that a label is wrong to which the others give probability q."""
+    tiny = np.finfo(float).tiny
+    return logit(rate) + np.log(np.maximum(1.0 - q, tiny) / (n_classes - 1)) - np.log(np.maximum(q, tiny))
+
+
+def _doubted_targets(learned: LearnedModel) -> tuple[Vector, Vector, float]:
+    """Return held-out predictions, the log-odds that the target is wrong, and the share of wrong targets.
+
+    P of `RidgePath` is the inverse of the covariance off the intercept, so that a held-out residual (P y)_i / P_ii has
+    a variance of 1 / P_ii, up to a scale that the residuals themselves tell.
+    """
+    problem = learned.problem
+    K = learned.mixture.mixed(learned.choice.weights)
+    solution = RidgePath(K, problem.Y, problem.weights).at(learned.choice.alpha)
+    residuals = solution.residuals[:, 0]
+    size = np.abs(residuals * np.sqrt(np.maximum(np.diagonal(solution.inverse), 0.0)))
+    scale = 1.4826 * float(np.median(size))  # the median of |normal| is 1 / 1.4826 of its deviation
+    z = size / scale if scale > 0.0 else np.where(size > 0.0, np.inf, 0.0)
+    return problem.Y[:, 0] - residuals, *_outliers(z)
+
+
+def _outliers(z: Vector) -> tuple[Vector, float]:
+    """Return the log-odds of being from the wide of two normal distributions, and its share, by EM."""
+    evidence = 0.5 * z**2 * (1.0 - WIDTH**-2) - np.log(WIDTH)
+    rate = PRIOR_WRONG / (PRIOR_WRONG + PRIOR_RIGHT)
+    for _ in range(ROUNDS):
+        rate = float((expit(logit(rate) + evidence).sum() + PRIOR_WRONG) / (len(z) + PRIOR_WRONG + PRIOR_RIGHT))
+    return logit(rate) + evidence, rate

@@ -1,0 +1,107 @@
+"""Wrong labels are found among right ones, and right ones are left in peace."""
+
+import json
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import make_blobs
+
+from halfmoon import DataDependentKernel, LapRLSClassifier, LapRLSRegressor, LapSVC
+
+pytestmark = pytest.mark.filterwarnings("ignore::halfmoon.exceptions.DisconnectedGraphWarning")
+
+CLASSIFIERS = [LapSVC, LapRLSClassifier]
+KERNEL = DataDependentKernel(n_neighbors=8, n_landmarks=60, random_state=0)
+CENTERS = [[-6, 0], [6, 0], [0, 9]]
+
+
+@pytest.fixture
+def blobs(rng):
+    """Three blobs far apart, 60 labelled rows, and a mask of all labelled rows."""
+    X, y = make_blobs(240, centers=CENTERS, random_state=int(rng.integers(1 << 31)))
+    labeled = np.concatenate([np.flatnonzero(y == c)[:20] for c in range(3)])
+    return X, y, labeled
+
+
+def labels_of(y, labeled):
+    few = np.full(len(y), -1)
+    few[labeled] = y[labeled]
+    return few
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("estimator", CLASSIFIERS)
+def test_wrong_labels_come_first_with_the_right_class_beside_them(estimator, n_classes, blobs, rng):
+    X, y, labeled = blobs
+    X, labeled, y = X[y < n_classes], np.flatnonzero(labels_of(y, labeled)[y < n_classes] >= 0), y[y < n_classes]
+    few = labels_of(y, labeled)
+    wrong = rng.choice(labeled, 4, replace=False)
+    few[wrong] = (few[wrong] + rng.integers(1, n_classes, 4)) % n_classes
+    issues = estimator(kernel=KERNEL).fit(X, few).label_issues()
+    assert set(issues.rows[:4]) == set(wrong)
+    doubted = issues.scores > 0.5
+    assert issues.n_suspicious == doubted.sum() <= 4  # 4 of 40 may be classes that overlap, for all that labels say
+    assert_array_equal(issues.given, few[issues.rows])
+    assert_array_equal(issues.suggested, np.where(doubted, y[issues.rows], issues.given))
+    assert np.all(np.diff(issues.scores) <= 0.0)
+    assert 0.0 <= issues.scores[-1] <= issues.scores[0] <= 1.0
+    assert 0.0 < issues.noise_rate < 0.2
+
+
+@pytest.mark.parametrize("estimator", CLASSIFIERS)
+def test_right_labels_are_not_doubted(estimator, blobs):
+    X, y, labeled = blobs
+    assert estimator(kernel=KERNEL).fit(X, labels_of(y, labeled)).label_issues().n_suspicious == 0
+
+
+def test_a_label_that_is_alone_in_its_class_is_not_doubted(blobs):
+    """Left out, no other label can speak for it."""
+    X, y, labeled = blobs
+    few = labels_of(y, labeled)
+    few[np.flatnonzero(few == 2)[1:]] = -1
+    issues = LapRLSClassifier(kernel=KERNEL).fit(X, few).label_issues()
+    assert issues.n_suspicious == 0
+    one_each = labels_of(y, [np.flatnonzero(y == c)[0] for c in range(3)])
+    issues = LapRLSClassifier(kernel=KERNEL).fit(X, one_each).label_issues()
+    assert_allclose(issues.scores, issues.noise_rate)
+
+
+@pytest.mark.parametrize("extension", ["graph", "kernel"])
+def test_extensions_that_are_named(extension, blobs):
+    X, y, labeled = blobs
+    few = labels_of(y, labeled)
+    few[labeled[7]] = 2
+    kernel = DataDependentKernel(n_neighbors=8, extension=extension, random_state=0)
+    issue = LapSVC(kernel=kernel).fit(X, few).label_issues()[0]
+    assert issue[:3] == (labeled[7], 2, 0)
+
+
+@pytest.mark.parametrize("unit", [1e-150, 1.0, 1e150])
+def test_wrong_targets_come_first(unit, rng):
+    X = rng.uniform(-2.0, 2.0, size=(300, 2))
+    truth = np.sin(2.0 * X[:, 0]) + X[:, 1]
+    y = np.where(np.arange(300) < 80, truth + 0.05 * rng.normal(size=300), np.nan)
+    wrong = rng.choice(80, 3, replace=False)
+    y[wrong] += rng.choice([-5.0, 5.0], 3)
+    issues = LapRLSRegressor(kernel=KERNEL).fit(X, unit * y).label_issues()
+    assert set(issues.rows[:3]) == set(wrong)
+    assert issues.scores[2] > 0.5
+    assert_allclose(issues.suggested[:3] / unit, truth[issues.rows[:3]], atol=2.0)
+
+
+def test_forms_of_the_result(blobs):
+    X, y, labeled = blobs
+    few = labels_of(y, labeled)
+    few[labeled[0]] = 1
+    issues = LapSVC(kernel=KERNEL).fit(X, few).label_issues()
+    frame = issues.to_frame()
+    assert list(frame) == ["row", "given", "suggested", "score"]
+    told = json.loads(json.dumps(issues.to_dict()))
+    assert told["suspicious"] == 1
+    assert told["issues"][0] == issues[0]._asdict()
+    named = issues.named(np.array(["<a>", "b", "c"])).called(np.arange(2, 242), "line")
+    assert str(named).splitlines()[0].startswith("1 of 60 labels look wrong")
+    assert str(named).splitlines()[2].split()[:4] == ["line", str(labeled[0] + 2), "b", "<a>"]
+    assert "&lt;a&gt;" in named._repr_html_()
+    assert len(list(issues)) == len(issues) == 60

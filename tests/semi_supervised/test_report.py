@@ -1,0 +1,183 @@
+"""Reports: what is held out really is, and verdicts say what the labels can show."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import make_moons
+
+from halfmoon import DataDependentKernel, LapRLSClassifier, LapRLSRegressor, LapSVC
+from halfmoon.semi_supervised import choose
+from halfmoon.semi_supervised._assessment import compare_classes, compare_targets
+
+pytestmark = pytest.mark.filterwarnings("ignore::halfmoon.exceptions.DisconnectedGraphWarning")
+
+
+def labelled(rng, y, per_class):
+    few = np.full(len(y), -1)
+    for c in np.unique(y):
+        rows = rng.choice(np.flatnonzero(y == c), per_class, replace=False)
+        few[rows] = c
+    return few
+
+
+def fitted(rng, estimator, classes=2, per_class=5, **parameters):
+    n = 240
+    X = rng.normal(size=(n, 3))
+    y = np.arange(n) % classes
+    X[:, 0] += 2.0 * y
+    if estimator is LapRLSRegressor:
+        target = np.where(rng.permutation(n) < 14, X[:, 0] + 0.1 * rng.normal(size=n), np.nan)
+    else:
+        target = labelled(rng, y, per_class)
+    kernel = DataDependentKernel(n_neighbors=8, landmarks=rng.choice(n, 50, replace=False))
+    return estimator(kernel=kernel, **parameters).fit(X, target), X, y
+
+
+@pytest.mark.parametrize("extension", [None, "base"])
+@pytest.mark.parametrize(("estimator", "classes"), [(LapSVC, 2), (LapRLSClassifier, 3), (LapRLSRegressor, 2)])
+def test_held_out_values_are_those_of_models_chosen_and_fitted_without_each(rng, estimator, classes, extension):
+    model, _, _ = fitted(rng, estimator, classes)
+    learned = model.learned_
+    problem, mixture = learned.problem, learned.mixture
+    found = model.held_out_values(extension)
+    for i in range(problem.training.n_examples):
+        rest = np.delete(np.arange(problem.training.n_examples), i)
+        others = problem.subset(rest)
+        T = None if mixture.T is None else mixture.T[rest]
+        part = replace(mixture, X_L=mixture.X_L[rest], T=T, known_base=None)
+        kernel = learned.kernel
+        if extension == "base":  # a kernel that is named "base" uses the base kernel alone
+            kernel = replace_extension(kernel, "base")
+        choice = choose(others, kernel, part, None)
+        K = mixture.mixed(choice.weights)
+        solution = model.loss(choice.alpha).fit(K[np.ix_(rest, rest)], others.Y, others.weights)
+        assert_allclose(found[i], K[i, rest] @ solution.dual + solution.intercept, atol=2e-4)
+
+
+def replace_extension(kernel, extension):
+    class Named:
+        def __getattr__(self, name):
+            return getattr(kernel, name)
+
+    named = Named()
+    named.extension = extension
+    return named
+
+
+@pytest.mark.parametrize("estimator", [LapSVC, LapRLSClassifier])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_smooth_kernel_on_a_graph_of_several_components(rng, estimator, classes):
+    """On labelled rows the decision function is the Gram matrix times the dual, whatever the components are."""
+    X = np.concatenate([rng.normal(size=(60, 2)) + 40.0 * c for c in range(4)])
+    y = np.repeat(np.arange(4), 60) % classes
+    few = labelled(rng, y, 8)
+    kernel = DataDependentKernel(n_neighbors=8, n_landmarks=80, random_state=int(rng.integers(1 << 31)))
+    model = estimator(kernel=kernel).fit(X, few)
+    learned = model.learned_
+    assert learned.mixture.component is not None
+    K = learned.mixture.mixed(learned.choice.weights)
+    rows = learned.problem.training.rows
+    # Off the landmarks the size of a row is interpolated, so that only landmarks are exact.
+    on = np.isin(rows, model.kernel_.landmark_indices_)
+    expected = K @ model.dual_coef_ + model.intercept_
+    assert_allclose(model.decision_(X[rows])[on], expected[on], atol=1e-6)
+    assert_array_equal(np.diagonal(learned.mixture.gram("smooth")).round(9), 1.0)
+    assert model.score(X, y) > 0.9  # the components are the classes: all modes are needed
+
+
+def test_the_constant_is_left_to_the_intercept(rng):
+    model, _, _ = fitted(rng, LapRLSClassifier)
+    extension = model.kernel_.warped_.smooth_extension
+    restriction = model.kernel_.restriction_
+    K_hat, eta = model.kernel_.K_hat_, extension.eta
+    parallel = K_hat - eta * K_hat @ np.linalg.solve(restriction.smooth + eta * K_hat, K_hat)  # eq. 6 without modes
+    assert_allclose(extension.K_SS, parallel, atol=1e-9)
+
+
+def test_verdicts_on_classes(rng):
+    """Six labels that only the model gets right, and none the other way, are no luck; four may be."""
+    model, _, _ = fitted(rng, LapRLSClassifier, per_class=20)
+    problem = model.learned_.problem
+    truth = np.where(problem.training.targets[:, None] == 1, 1.0, -1.0)
+    names, n = ("model", "base"), 200
+
+    def verdict(wins, losses=0, differ=100):
+        right, plain = truth.copy(), truth.copy()
+        plain[:wins] *= -1.0
+        right[wins : wins + losses] *= -1.0
+        sample = np.arange(2000) < differ
+        return compare_classes(problem, right, plain, names, sample, n)
+
+    assert [verdict(wins).verdict for wins in (6, 5)] == ["help", "cannot be told"]
+    assert verdict(9, 3).verdict == "cannot be told"
+    assert verdict(0, differ=3).verdict == "do not help"  # whatever the labels, the two hardly differ
+    assert verdict(2, differ=400).labels_to_tell is None  # more than there are rows
+    assert verdict(4, differ=200).labels_to_tell == 62  # 6.2 times the rate of differences over the gain squared
+    assert verdict(6).wins == 6
+    assert verdict(6).gain == 6 / 40
+    nothing = compare_classes(problem, truth, truth, names, np.zeros(0, dtype=bool), 0)
+    assert nothing.verdict == "no unlabelled rows"
+
+
+def test_verdicts_on_targets(rng):
+    model, _, _ = fitted(rng, LapRLSRegressor)
+    problem = model.learned_.problem
+    y = problem.training.targets
+    noise = rng.normal(size=len(y))
+    names = ("model", "base")
+    better = compare_targets(problem, y + 0.01 * noise, y + np.sign(noise), names, np.ones(50), 100)
+    same = compare_targets(problem, y + noise, y + noise, names, np.zeros(50), 100)
+    assert (better.verdict, same.verdict) == ("help", "do not help")
+    assert better.model.value > 0.99
+    assert same.gain == 0.0
+
+
+@pytest.mark.parametrize("estimator", [LapSVC, LapRLSClassifier, LapRLSRegressor])
+def test_a_report_can_be_read_in_three_ways(rng, estimator):
+    model, _, _ = fitted(rng, estimator)
+    report = model.report_
+    assert report is model.report_
+    assert json.loads(report.to_json())["verdict"] == report.verdict
+    for text in (str(report), report._repr_html_()):
+        assert report.verdict_in_words in text
+        assert report.base.in_words(report.n_counted) in text
+    n = report.n_counted
+    counted = "R^2" if estimator is LapRLSRegressor else f"{report.model.right} of {n} right"
+    assert counted in str(report)
+    assert str(report) in str(model.diagnose())
+
+
+def test_a_refit_has_a_report_of_its_own(rng):
+    model, _, y = fitted(rng, LapRLSClassifier)
+    before = model.report_
+    assert model.refit(labelled(rng, y, 9)).report_.n_labeled == 18
+    assert before.n_labeled == 10
+
+
+def test_a_model_of_the_base_kernel_alone_says_that_unlabelled_rows_do_not_help(rng):
+    """Two classes drawn at random: the graph knows nothing, and the two models are one wherever it has no share."""
+    X = rng.normal(size=(300, 2))
+    labels = np.where(np.arange(300) < 60, (X[:, 0] > 0).astype(int), -1)
+    model = LapRLSClassifier().fit(X, labels)
+    alone = model.learned_.choice.weights == {"base": 1.0}
+    assert (model.report_.disagreement == 0.0) == alone or not alone
+    assert LapRLSClassifier().fit(X, (X[:, 0] > 0).astype(int)).report_.verdict == "no unlabelled rows"
+
+
+def test_plot_of_a_diagnosis(rng):
+    diagnosis = fitted(rng, LapRLSClassifier)[0].diagnose()
+    ax = diagnosis.plot()
+    assert [bar.get_width() for bar in ax.patches] == list(diagnosis.scores.values())
+
+
+def test_unlabelled_rows_help_on_moons_and_the_report_says_so(rng):
+    """Where they help by ten points and more, forty labels show it in most draws."""
+    said = []
+    for _ in range(5):
+        X, y = make_moons(400, noise=0.08, random_state=int(rng.integers(1 << 31)))
+        few = labelled(rng, y, 8)
+        said.append(LapRLSClassifier(n_neighbors=10, random_state=0).fit(X, few).report_.verdict)
+    assert "do not help" not in said
