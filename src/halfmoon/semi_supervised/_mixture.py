@@ -21,7 +21,7 @@ from scipy import linalg, sparse
 from halfmoon.kernels import LandmarkKernel, Measured, WarpedKernel
 from halfmoon.runtime.caches import without_caches
 from halfmoon.runtime.storable import storable
-from halfmoon.semi_supervised._decision import DecisionFunction, bounded_away
+from halfmoon.semi_supervised._decision import SMALLEST_SIZE, DecisionFunction, bounded_away
 
 __all__ = ["BaseOnRows", "KernelMixture"]
 
@@ -139,17 +139,26 @@ class KernelMixture:
         """Return the weighted sum of the kernels."""
         return sum((weight * self.gram(name) for name, weight in weights.items()), np.zeros((self.n_rows,) * 2))
 
-    def cross(self, weights: Mapping[str, float], A: Any) -> tuple[Matrix, NDArray[np.float64]]:
+    def cross(
+        self, weights: Mapping[str, float], A: Any, *, alike: bool = False, as_new: bool = False
+    ) -> tuple[Matrix, NDArray[np.float64]]:
         """Return the weighted sum of kernels between the rows of A and the labelled rows, and its diagonal on A.
 
-        The diagonal of the graph extension needs the features of all training points, of size n x n_hat.
+        The diagonal of the graph extension needs the features of all training points, of size n x n_hat. With `alike`
+        rows of A are scaled as labelled rows are, to K_g(x, x) = 1, and not by the interpolated s of the decision
+        function: nothing but its label then tells a labelled row from another row of the graph. With `as_new` they are
+        placed by their neighbours even where the graph knows them.
         """
         values, own = np.zeros((A.shape[0], self.n_rows)), np.zeros(A.shape[0])
         for name, weight in weights.items():
             if name == "graph":
                 graph, geometry = self.kernel.graph_extension, self.kernel.geometry
-                Phi = graph.transform(A)
-                s = bounded_away(geometry.average(A, graph.sizes_everywhere), graph.sizes)
+                Phi = geometry.average(A, graph.features, as_new=as_new)
+                s = (
+                    self._sizes_alike(Phi)
+                    if alike
+                    else bounded_away(geometry.average(A, graph.sizes_everywhere), graph.sizes)
+                )
                 on_landmarks = graph.features[geometry.duplicates.group[geometry.landmarks]]
                 values += weight * (Phi / s) @ (self._located @ on_landmarks).T
                 own += weight * np.square(Phi / s).sum(axis=1)
@@ -160,6 +169,11 @@ class KernelMixture:
                 extension, unit = self.kernel.kernel_extension, weight * self.unit(name)
                 values, own = values + unit * extension.gram(A, self.X_L), own + unit * extension.diag(A)
         return values, own
+
+    def _sizes_alike(self, Phi: Matrix) -> Matrix:
+        """Return sqrt(K_g(x, x)) for rows with features Phi, away from 0 as on the labelled rows."""
+        least = SMALLEST_SIZE * float(self._graph_unscaled[1].mean())
+        return np.maximum(np.linalg.norm(Phi, axis=1, keepdims=True), max(least, np.finfo(float).tiny))
 
     def on_landmarks(self, dual: Matrix) -> Matrix:
         """Return s_x sum_i dual_i K_g(x_i, x) / (s_i s_x) on the landmarks."""

@@ -14,14 +14,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
 
 from halfmoon.geometry import Geometry
 from halfmoon.runtime.storable import storable
 from halfmoon.semi_supervised._mixture import KernelMixture
 from halfmoon.semi_supervised.losses import RidgePath
 
-__all__ = ["Choice", "Coverage", "select_mixture"]
+__all__ = ["ALPHAS", "ALPHAS_OF_TARGETS", "Choice", "Coverage", "candidates", "loss_of", "select_mixture", "unit_free"]
 
 Matrix = NDArray[np.float64]
 SHARES: tuple[float, ...] = (0.0, 0.1, 0.3, 0.5, 0.8, 1.0)  # of the base kernel in the sum
@@ -76,21 +75,40 @@ def select_mixture(
     Y holds the targets, one column per function; `classes` the class numbers, or None for regression.
     """
     best, chosen = np.inf, None
-    if classes is None:
-        Y = Y / (np.abs(Y).max() or 1.0)  # the unit of targets does not matter, and their squares must not overflow
-    for mix in _candidates(extension, coverage):
+    Y = unit_free(Y, classes)
+    for mix in candidates(extension, coverage):
         path = RidgePath(mixture.mixed(mix), Y, weights)
         for alpha in ALPHAS_OF_TARGETS if classes is None else ALPHAS:
-            held_out = Y - path.at(alpha).residuals
-            loss = _squares(held_out, Y, weights) if classes is None else _surprise(held_out, classes, weights)
-            loss += _penalty(mix.get("base", 0.0), alpha) if classes is not None else 0.0
+            loss = float(loss_of(Y - path.at(alpha).residuals, Y, weights, classes, mix, alpha))
             if loss < best:
                 best, chosen = loss, (mix, alpha)
     assert chosen is not None
     return Choice(chosen[0], chosen[1], "leave-one-out" if extension == "auto" else "named; ridge by leave-one-out")
 
 
-def _candidates(extension: str, coverage: Coverage) -> list[dict[str, float]]:
+def unit_free(Y: Matrix, classes: NDArray[np.intp] | None) -> Matrix:
+    """Return targets in a unit of their own: it must not matter, and their squares must not overflow."""
+    return Y / (np.abs(Y).max() or 1.0) if classes is None else Y
+
+
+def loss_of(
+    held_out: NDArray[np.float64],
+    Y: Matrix,
+    weights: NDArray[np.float64],
+    classes: NDArray[np.intp] | None,
+    mix: Mapping[str, float],
+    alpha: float,
+) -> NDArray[np.float64]:
+    """Return what a candidate is chosen by: the loss of its held-out values, and the prior.
+
+    `held_out` may have leading axes, and `weights` too: an example of weight 0 is not there.
+    """
+    if classes is None:
+        return _squares(held_out, Y, weights)
+    return _surprise(held_out, classes, weights) + _penalty(mix.get("base", 0.0), alpha)
+
+
+def candidates(extension: str, coverage: Coverage) -> list[dict[str, float]]:
     """Return the weights to try."""
     if extension != "auto":
         return [{extension: 1.0}]
@@ -107,15 +125,22 @@ def _penalty(share: float, alpha: float) -> float:
     return float(gaps @ gaps) / (2.0 * PRIOR_WIDTH**2)
 
 
-def _squares(held_out: Matrix, Y: Matrix, weights: NDArray[np.float64]) -> float:
-    return float(np.average(np.square(held_out - Y).sum(axis=1), weights=weights))
+def _squares(held_out: NDArray[np.float64], Y: Matrix, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    return (np.square(held_out - Y).sum(axis=-1) * weights).sum(axis=-1) / weights.sum(axis=-1)
 
 
-def _surprise(held_out: Matrix, classes: NDArray[np.intp], weights: NDArray[np.float64]) -> float:
+def _surprise(
+    held_out: NDArray[np.float64], classes: NDArray[np.intp], weights: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """Return the summed log-loss at the best temperature; an example alone in its class says nothing when left out."""
-    votes = np.bincount(classes)[classes] > 1
-    values = np.hstack([-held_out, held_out]) if held_out.shape[1] == 1 else held_out
-    values, classes, weights = 0.5 * values[votes], classes[votes], weights[votes]  # targets -1 and 1: 0 and 1, shifted
-    own = values[np.arange(len(classes)), classes]
-    losses = [weights @ (logsumexp(t * values, axis=1) - t * own) for t in TEMPERATURES]
-    return float(min(losses))
+    counts = (weights > 0.0) @ np.eye(int(classes.max()) + 1)[classes]
+    weights = np.where(counts[..., classes] > 1.0, weights, 0.0)
+    values = np.concatenate([-held_out, held_out], axis=-1) if held_out.shape[-1] == 1 else held_out
+    values = 0.5 * values  # targets -1 and 1: 0 and 1, shifted
+    largest = values.max(axis=-1)
+    short = largest - values[..., np.arange(len(classes)), classes]
+    powers, losses = np.exp(values - largest[..., None]), []
+    for t in TEMPERATURES:  # each is twice the one before
+        losses.append((weights * (np.log(powers.sum(axis=-1)) + t * short)).sum(axis=-1))
+        powers = np.square(powers)
+    return np.asarray(np.min(losses, axis=0))

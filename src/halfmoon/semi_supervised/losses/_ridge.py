@@ -49,6 +49,21 @@ class RidgeSolution(DualSolution):
         explained = np.einsum("ij,ij->i", cross @ self.inverse, cross)
         return np.maximum(own - explained + (1.0 - 2.0 * cross @ self.sums) / self.sums.sum(), 0.0)
 
+    def residuals_without_each(self) -> NDArray[np.float64]:
+        """Return leave-one-out residuals of the examples j after leaving out i, of shape (i, j, c).
+
+        Leaving out i turns P into P - P_:i P_i: / P_ii; that of i itself is its ordinary leave-one-out residual.
+        """
+        P, diagonal = self.inverse, np.maximum(np.diagonal(self.inverse), np.finfo(float).tiny)
+        dual = self.dual - (P / diagonal[:, None])[:, :, None] * self.dual[:, None, :]
+        rest = diagonal - np.square(P) / diagonal[:, None]
+        rest = np.maximum(
+            rest, np.finfo(float).eps * diagonal
+        )  # two examples: nothing is left to predict the other from
+        residuals = dual / rest[:, :, None]
+        residuals[np.arange(len(P)), np.arange(len(P))] = self.residuals
+        return residuals
+
 
 class RidgePath:
     """Minimise sum_i w_i (y_i - f(x_i) - b)^2 + alpha |f|^2 with a free intercept b, for any alpha.
