@@ -1,10 +1,10 @@
 """How often prediction sets, intervals and deviations cover the truth, over draws of the labelled rows.
 
-Run ``python -m benchmarks.coverage --data DIR --out DIR`` (DIR with letter.npz and mnist.npz; without it only data that
-come with scikit-learn or are made up are measured). Labels are drawn uniformly. Parameters are the defaults, mixture and
-ridge selected by the labels, landmarks chosen with a preference for labelled rows; 500 rows at most, 200 landmarks.
-Counted are 100 unlabelled rows of the graph and 100 new points per draw; of these, for classes, the ones whose class has
-a label. Draws with a single class among the labels are drawn again.
+Run ``python -m benchmarks.coverage --data DIR --out DIR`` (DIR with letter.npz and mnist.npz; without it only data
+that come with scikit-learn or are made up are measured). Labels are drawn uniformly. Parameters are the defaults,
+mixture and ridge selected by the labels, landmarks chosen with a preference for labelled rows; 500 rows at most, 200
+landmarks. Counted are 100 unlabelled rows of the graph and 100 new points per draw; of these, for classes, the ones
+whose class has a label. Draws with a single class among the labels are drawn again.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from halfmoon.semi_supervised._base import LapEstimator
 from halfmoon.semi_supervised._decision import DecisionFunction
+from halfmoon.semi_supervised._guarantee import ConformalGuarantee
 from halfmoon.semi_supervised._laprls import LapRLSClassifier, LapRLSRegressor
 from halfmoon.semi_supervised._lapsvc import LapSVC
 from halfmoon.semi_supervised._learned import LearnedModel, choose, learn
@@ -15,6 +16,7 @@ from halfmoon.semi_supervised._training_set import TrainingSet
 __all__ = [
     "BaseOnRows",
     "Choice",
+    "ConformalGuarantee",
     "DecisionFunction",
     "KernelMixture",
     "LapEstimator",

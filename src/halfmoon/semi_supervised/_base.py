@@ -19,8 +19,10 @@ from halfmoon.kernels import SHARED, DataDependentKernel, fit_small, resolve_ker
 from halfmoon.regularizers import Regularizer
 from halfmoon.runtime.progress import showing
 from halfmoon.runtime.transaction import transaction
+from halfmoon.semi_supervised._conformal import check_level
 from halfmoon.semi_supervised._decision import DecisionFunction
 from halfmoon.semi_supervised._diagnosis import Diagnosis
+from halfmoon.semi_supervised._guarantee import ConformalGuarantee
 from halfmoon.semi_supervised._learned import LearnedModel, coverage_of, learn
 from halfmoon.semi_supervised._mixture_selection import Choice
 from halfmoon.semi_supervised._problem import LearningProblem
@@ -178,6 +180,34 @@ class LapEstimator(BaseEstimator):
         if training.left_out.shape[0]:
             values[training.point < 0] = self.decision_(training.left_out)
         return values
+
+    def conformal_guarantee(self, level: float = 0.9) -> ConformalGuarantee:
+        """Return what is proven about prediction sets or intervals of a level, and what stands in the way of more.
+
+        Parameters
+        ----------
+        level : float, default=0.9
+            The level, as for `predict_set` and `predict_interval`.
+
+        Returns
+        -------
+        ConformalGuarantee
+
+        Examples
+        --------
+        >>> from sklearn.datasets import make_moons
+        >>> import numpy as np
+        >>> from halfmoon import DataDependentKernel, LapRLSClassifier
+        >>> X, y = make_moons(200, noise=0.1, random_state=0)
+        >>> few = np.where(np.random.default_rng(0).permutation(200) < 20, y, -1)
+        >>> kernel = DataDependentKernel(extension="graph", landmarks="kmeans++", n_landmarks=100)
+        >>> LapRLSClassifier(0.1, kernel=kernel).fit(X, few).conformal_guarantee().proven
+        0.9
+        >>> LapRLSClassifier().fit(X, few).conformal_guarantee().obstacles
+        ('mixture or ridge were selected by the labels (give the extension, and alpha or C)',)
+        """
+        level, learned = check_level(level), self._fitted
+        return ConformalGuarantee.of(learned, level, self.given_alpha, priors=getattr(self, "priors", None) is not None)
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters; ``kernel__*`` also where `kernel` is None or a base kernel."""

@@ -23,7 +23,7 @@ from halfmoon.semi_supervised._mixture_selection import (
 )
 from halfmoon.semi_supervised.losses import RidgePath
 
-__all__ = ["ChoicesWithoutEach"]
+__all__ = ["ChoicesWithoutEach", "is_given"]
 
 MOST_EXAMPLES = 200  # with more of them one does not change the choice by much
 
@@ -38,8 +38,8 @@ class ChoicesWithoutEach:
     @classmethod
     def make(cls, learned: LearnedModel, alpha: float | None) -> ChoicesWithoutEach:
         """Select again without each example; `alpha` is the ridge of the user, or None."""
-        l, extension = len(learned.problem.weights), learned.kernel.extension  # noqa: E741
-        if (extension != "auto" and alpha is not None) or not 2 < l <= MOST_EXAMPLES:
+        l = len(learned.problem.weights)  # noqa: E741
+        if is_given(learned, alpha) or not 2 < l <= MOST_EXAMPLES:
             return cls((learned.choice,), np.zeros(l, dtype=np.intp))
         made, losses = _losses_without_each(learned)
         if alpha is not None:
@@ -50,6 +50,11 @@ class ChoicesWithoutEach:
     def groups(self) -> list[tuple[Choice, NDArray[np.intp]]]:
         """Return each choice with the examples that it was made without."""
         return [(choice, np.flatnonzero(self.of_example == number)) for number, choice in enumerate(self.choices)]
+
+
+def is_given(learned: LearnedModel, alpha: float | None) -> bool:
+    """Tell whether the labels had no say in mixture and ridge; `alpha` is the ridge of the user, or None."""
+    return learned.kernel.extension != "auto" and alpha is not None
 
 
 def _losses_without_each(learned: LearnedModel) -> tuple[list[Choice], NDArray[np.float64]]:

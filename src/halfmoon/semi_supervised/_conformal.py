@@ -6,8 +6,8 @@ was selected: jackknife+. An example is compared with the row under the model th
 
 How odd an example of class y is: the largest value of another class less the value of its own. An example alone in its
 class says nothing when left out: it has no vote, and what is said of a row holds for rows whose class has a label. How
-odd a target is: its residual over the predictive deviation. Jackknife+ compares a point that the graph does not know with
-the examples as they would be were they new to it: placed by their neighbours.
+odd a target is: its residual over the predictive deviation. Jackknife+ compares a point that the graph does not know
+with the examples as they would be were they new to it: placed by their neighbours.
 """
 
 from __future__ import annotations
@@ -75,7 +75,8 @@ def oddness(values: NDArray[np.float64]) -> NDArray[np.float64]:
 def ridge_p_values(learned: LearnedModel, alpha: float, offsets: NDArray[np.float64], A: Any) -> Matrix:
     """Return, for each row of A and each class, the share of examples and row that are at least as odd as the row."""
     problem, solution = learned.problem, learned.solution
-    assert isinstance(solution, RidgeSolution) and problem.classes is not None
+    assert isinstance(solution, RidgeSolution)
+    assert problem.classes is not None
     y, Y, n_classes = problem.training.targets, problem.Y, len(problem.classes)
     targets = np.array([[-1.0], [1.0]]) if n_classes == 2 else 2.0 * np.eye(n_classes) - 1.0
     weights = np.bincount(y, weights=problem.weights) / np.bincount(y)
@@ -199,13 +200,15 @@ def _blocks(A: Any, per_row: int) -> Iterator[Any]:
 
 def kernel_on_rows(learned: LearnedModel, rows: Any, *, as_new: bool = False) -> KernelOnRows:
     """Return the kernels of rows with the examples and with themselves under a choice, scaled as the examples are."""
-    mixture, known = learned.mixture, {}
+    known: dict[str, tuple[Matrix, NDArray[np.float64]]] = {}
 
     def kernel(choice: Choice) -> tuple[Matrix, NDArray[np.float64]]:
-        for name in choice.weights.keys() - known.keys():
-            known[name] = mixture.cross({name: 1.0}, rows, alike=True, as_new=as_new)
-        parts = [(weight * known[name][0], weight * known[name][1]) for name, weight in choice.weights.items()]
-        return sum(cross for cross, _ in parts), sum(own for _, own in parts)
+        cross, own = np.zeros((rows.shape[0], learned.mixture.n_rows)), np.zeros(rows.shape[0])
+        for name, weight in choice.weights.items():
+            if name not in known:
+                known[name] = learned.mixture.cross({name: 1.0}, rows, alike=True, as_new=as_new)
+            cross, own = cross + weight * known[name][0], own + weight * known[name][1]
+        return cross, own
 
     return kernel
 

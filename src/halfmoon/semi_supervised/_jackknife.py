@@ -14,7 +14,7 @@ from halfmoon.semi_supervised._learned import LearnedModel
 from halfmoon.semi_supervised._mixture_selection import Choice
 from halfmoon.semi_supervised.losses import AugmentedRidge, HeldOutMachines, HingeLoss, RidgeLoss, RidgeSolution
 
-__all__ = ["HeldOut", "Jackknife", "JackknifeHinge", "JackknifeRidge", "KernelOnRows"]
+__all__ = ["MOST_MACHINES", "HeldOut", "Jackknife", "JackknifeHinge", "JackknifeRidge", "KernelOnRows"]
 
 Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]
@@ -25,7 +25,7 @@ MOST_MACHINES = 200  # with more examples a machine leaves out several
 
 @dataclass(frozen=True)
 class HeldOut:
-    """What models that have not seen an example say: values (..., l, c), and deviations (..., l) up to a common scale."""
+    """What models that have not seen an example say: values (..., l, c), and deviations (..., l) up to a scale."""
 
     values: NDArray[np.float64]
     deviations: NDArray[np.float64]
@@ -34,7 +34,10 @@ class HeldOut:
 class Jackknife(Protocol):
     """One model per example, fitted and chosen without it."""
 
-    held_out: HeldOut  # of each example by its own model
+    @property
+    def held_out(self) -> HeldOut:
+        """What each example's own model says of it."""
+        ...
 
     def on_rows(self, kernel: KernelOnRows) -> HeldOut:
         """Return what every model says of some rows."""

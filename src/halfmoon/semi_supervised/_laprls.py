@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from halfmoon._validation import check_points, check_real, validate_data
 from halfmoon.runtime.storable import storable
 from halfmoon.semi_supervised._base import LapEstimator
+from halfmoon.semi_supervised._choices_without_each import is_given
 from halfmoon.semi_supervised._classifier import LapClassifier
 from halfmoon.semi_supervised._conformal import (
     check_level,
@@ -44,11 +45,6 @@ class _Ridge(LapEstimator):
     def loss(self, alpha: float) -> RidgeLoss:
         """Return least squares with a ridge."""
         return RidgeLoss(alpha)
-
-    @property
-    def _is_given(self) -> bool:
-        """Whether the labels had no say in kernel and ridge."""
-        return self._fitted.kernel.extension != "auto" and self.given_alpha is not None
 
     def _solution(self) -> RidgeSolution:
         solution = self._fitted.solution
@@ -141,7 +137,7 @@ class LapRLSClassifier(LapClassifier, _Ridge):
 
     def _p_values(self, A: Any) -> Matrix:
         learned = self._fitted
-        if self._is_given:
+        if is_given(learned, self.given_alpha):
             return ridge_p_values(learned, learned.choice.alpha, self._offsets, A)
         return jackknife_p_values(learned, JackknifeRidge.fit(learned, self.given_alpha), self._offsets, A)
 
@@ -214,7 +210,8 @@ class LapRLSRegressor(RegressorMixin, _Ridge):
         X : array-like or scipy sparse of shape (m, d)
             Points.
         return_std : bool, default=False
-            Return also the standard deviation of the Gaussian process with this kernel and this ridge as noise.
+            Return also a standard deviation for the target of each point, noise included: that of the Gaussian process
+            with this kernel and this ridge, scaled by the leave-one-out residuals.
 
         Returns
         -------
@@ -257,7 +254,7 @@ class LapRLSRegressor(RegressorMixin, _Ridge):
         check_is_fitted(self, "decision_")
         A = check_points(validate_data(self, X, accept_sparse="csr", dtype="numeric", reset=False))
         learned = self._fitted
-        if self._is_given:
+        if is_given(learned, self.given_alpha):
             return ridge_interval(learned, learned.choice.alpha, level, A)
         return jackknife_interval(learned, JackknifeRidge.fit(learned, self.given_alpha), level, A)
 

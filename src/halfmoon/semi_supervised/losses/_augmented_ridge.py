@@ -3,10 +3,11 @@
 Bordering G by a row x with kernels k to the examples, kappa to itself and noise alpha / w gives, with u = P k + g,
 g = G^-1 1 / (1' G^-1 1), and delta = kappa + alpha / w - k' G^-1 k + (1 - 1' G^-1 k)^2 / (1' G^-1 1),
 
-    P+ = [P + u u' / delta,  -u / delta]      so that for a target y of x
-         [    -u' / delta,    1 / delta]      (P+ y+)_i = (P y)_i + u_i (u' y - y) / delta,   P+_ii = P_ii + u_i^2 / delta
+    P+ = [P + u u' / delta,  -u / delta]
+         [    -u' / delta,    1 / delta]
 
-and x itself is predicted by u' y, the ordinary prediction. O(l^2) for u, then O(l) for each target of x.
+so that for a target t of x (P+ y+)_i = (P y)_i + u_i (u' y - t) / delta and P+_ii = P_ii + u_i^2 / delta, and x itself
+is predicted by u' y, the ordinary prediction. O(l^2) for u, then O(l) for each target of x.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ class AugmentedRidge:
         return dual / self._diagonal(delta)[:, :, None]
 
     def crossings(self, noise: float) -> tuple[Matrix, Matrix]:
-        """Return where the studentised residual of each example equals that of the row, for one target: z < 0 and z > 0.
+        """Return where the studentised residual of each example equals that of the row: at some z < 0 and z > 0.
 
         Targets of the row are f(x) + sqrt(delta) z. The row's residual is |z|, that of example i |q_i - b_i z| with
         |b_i| < 1: the example is as odd as the row just between the two crossings, which lie around 0.

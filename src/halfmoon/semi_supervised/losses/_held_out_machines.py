@@ -1,4 +1,4 @@
-"""Support vector machines that have not seen some of the examples, kept whole: what they say of other rows counts too."""
+"""Support vector machines that have not seen some of the examples, kept whole: they are asked about other rows too."""
 
 from __future__ import annotations
 
