@@ -63,33 +63,27 @@ def count_sets(p: np.ndarray, classes: np.ndarray, y: np.ndarray) -> Iterator[tu
         yield level, float(sets[np.arange(len(truth)), truth].mean()), float(sets.sum(axis=1).mean())
 
 
-def count_intervals(model: object, X: np.ndarray, y: np.ndarray, unit: float) -> Iterator[tuple[float, float, float]]:
-    """Yield level, coverage and mean width of intervals, in standard deviations of the targets."""
+def bands(model: object, X: np.ndarray) -> Iterator[tuple[str, float, np.ndarray, np.ndarray]]:
+    """Yield intervals, and deviations around the mean as intervals: method, level, lower and upper ends."""
     for level in LEVELS:
-        low, high = model.predict_interval(X, level).T
-        yield level, float(np.mean((low <= y) & (y <= high))), float(np.mean(high - low)) / unit
-
-
-def count_deviations(model: object, X: np.ndarray, y: np.ndarray, unit: float) -> Iterator[tuple[float, float, float]]:
-    """Yield the share that should be within some deviations, the share that is, and the mean width."""
+        yield "LapRLSRegressor", level, *model.predict_interval(X, level).T
     mean, deviation = model.predict(X, return_std=True)
     for times, level in WITHIN.items():
-        yield level, float(np.mean(np.abs(y - mean) <= times * deviation)), 2 * times * float(deviation.mean()) / unit
+        yield "return_std", level, mean - times * deviation, mean + times * deviation
 
 
 def outcomes(model: object, X: np.ndarray, y: np.ndarray, places: dict[str, slice], unit: float) -> Iterator[Outcome]:
-    """Yield method, place and level with coverage and size."""
-    name = type(model).__name__
-    p = None if name == "LapRLSRegressor" else model._p_values(X)
+    """Yield method, place and level with coverage and size; widths in standard deviations of the targets."""
+    if isinstance(model, LapRLSRegressor):
+        for method, level, low, high in bands(model, X):
+            for place, rows in places.items():
+                covered = (low[rows] <= y[rows]) & (y[rows] <= high[rows])
+                yield (method, place, level), (float(covered.mean()), float(np.mean(high[rows] - low[rows])) / unit)
+        return
+    p = model._p_values(X)
     for place, rows in places.items():
-        if p is not None:
-            for level, *outcome in count_sets(p[rows], model.classes_, y[rows]):
-                yield (name, place, level), tuple(outcome)
-            continue
-        for level, *outcome in count_intervals(model, X[rows], y[rows], unit):
-            yield (name, place, level), tuple(outcome)
-        for level, *outcome in count_deviations(model, X[rows], y[rows], unit):
-            yield ("return_std", place, level), tuple(outcome)
+        for level, *outcome in count_sets(p[rows], model.classes_, y[rows]):
+            yield (type(model).__name__, place, level), tuple(outcome)
 
 
 def measure(maker: Maker, data: Path | None, labels: int, n_draws: int) -> Found:

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 from sklearn.datasets import make_moons
 
 from halfmoon import DataDependentKernel, LapRLSClassifier, LapRLSRegressor, LapSVC
@@ -105,12 +105,13 @@ def test_machines_left_out_are_compared_with_the_row(rng, three_classes):
         machine = HingeLoss(2.0).fit(K[np.ix_(others, others)], Y, np.ones(len(others)))
         of_examples.append(oddness(K[rows[i], others] @ machine.dual + machine.intercept)[y[rows[i]]])
         of_rows.append(oddness(K[np.ix_(asked, others)] @ machine.dual + machine.intercept))
-    votes = np.bincount(y[rows])[y[rows]] > 1
-    if votes.all():  # else a row of the class gives the example a vote
-        beaten = np.array(of_examples)[:, None, None] >= np.array(of_rows)
-        assert_allclose(
-            model._p_values(X[asked]), (beaten.sum(axis=0) + 1) / (len(rows) + 1), atol=1.01 / (len(rows) + 1)
-        )
+    beaten, counts = np.array(of_examples)[:, None, None] >= np.array(of_rows), np.bincount(y[rows], minlength=3)
+    for c in range(3):
+        votes = (counts + np.eye(3, dtype=int)[c])[y[rows]] > 1
+        expected = (beaten[votes, :, c].sum(axis=0) + 1) / (votes.sum() + 1)
+        off = np.abs(model._p_values(X[asked])[:, c] - expected) * (votes.sum() + 1)
+        assert off.max() < 1.01  # machines are solved to 1e-5: a tie may fall either way
+        assert np.mean(off > 1e-9) <= 0.2
 
 
 def test_choices_without_an_example_are_those_of_the_others(rng):
@@ -130,7 +131,7 @@ def test_choices_without_an_example_are_those_of_the_others(rng):
 @pytest.mark.parametrize("kind", ["classes", "targets"])
 def test_coverage_is_exact_where_it_is_proven(rng, kind):
     """Over draws of the labels the level lies in [level, level + 1 / (l + 1)], for full conformal prediction."""
-    n, l, level, draws = 80, 12, 0.75, 400  # noqa: E741
+    n, l, level, draws = 80, 12, 0.75, 300  # noqa: E741
     X = rng.normal(size=(n, 2))
     score = X[:, 0] + rng.normal(size=n)
     y = (score > 0).astype(int) if kind == "classes" else score

@@ -27,7 +27,7 @@ from halfmoon.semi_supervised.losses import AugmentedRidge, RidgeSolution
 __all__ = [
     "ROUNDING",
     "check_level",
-    "deviation_scale",
+    "inflation",
     "jackknife_interval",
     "jackknife_p_values",
     "oddness",
@@ -114,9 +114,7 @@ def jackknife_interval(learned: LearnedModel, jackknife: Jackknife, level: float
     """Return the interval of targets at which at least a share 1 - level of examples and row are as odd as the row."""
     y = learned.problem.Y
     wanted = _wanted(level, len(y))
-    in_graph, as_new = (
-        np.abs(y - held_out.values)[:, 0] / held_out.deviations for held_out in examples_held_out(learned, jackknife)
-    )
+    in_graph, as_new = _odd_targets(learned, jackknife)
     parts = []
     for rows in _blocks(A, len(y)):
         found = jackknife.on_rows(kernel_on_rows(learned, rows))
@@ -125,26 +123,25 @@ def jackknife_interval(learned: LearnedModel, jackknife: Jackknife, level: float
     return np.concatenate(parts)
 
 
-def deviation_scale(
-    learned: LearnedModel, solution: RidgeSolution, jackknife: Jackknife, A: Any
-) -> NDArray[np.float64]:
+def inflation(learned: LearnedModel, jackknife: Jackknife, A: Any) -> NDArray[np.float64]:
     """Return what predictive deviations at the rows of A are to be multiplied by.
 
-    The mean square of the studentised leave-one-out residuals, times how much larger the residuals are where the model
-    was also chosen without the example; and a Student distribution of l - 1 degrees of freedom for a scale that l
-    residuals say.
+    How large, in its root mean square, the residual of an example is over the deviation that a model says which was
+    neither fitted to it nor chosen with it; and a Student distribution of l - 1 degrees of freedom, as l residuals set
+    the scale.
     """
-    l = len(solution.dual)  # noqa: E741
-    unit = np.abs(learned.problem.Y).max() or 1.0  # squares of targets may overflow
-    own = np.square(solution.residuals[:, 0] / unit)
-    studentised = np.mean(own * np.diagonal(solution.inverse))
-    in_graph, as_new = (
-        np.mean(np.square((learned.problem.Y - held_out.values)[:, 0] / unit))
-        for held_out in examples_held_out(learned, jackknife)
-    )
-    squares = np.where(_is_in_graph(learned, A), in_graph, as_new)
-    student = (l - 1) / (l - 3) if l > 3 else 1.0
-    return unit * np.sqrt(student * studentised * squares / max(np.mean(own), np.finfo(float).tiny))
+    n_examples = len(learned.problem.Y)
+    in_graph, as_new = (np.sqrt(np.mean(np.square(odd))) for odd in _odd_targets(learned, jackknife))
+    student = (n_examples - 1) / (n_examples - 3) if n_examples > 3 else 1.0
+    return np.sqrt(student) * np.where(_is_in_graph(learned, A), in_graph, as_new)
+
+
+def _odd_targets(learned: LearnedModel, jackknife: Jackknife) -> Iterator[NDArray[np.float64]]:
+    """Yield the residuals of the examples over their deviations: as rows of the graph, and as new points."""
+    for held_out in examples_held_out(learned, jackknife):
+        residuals = np.abs(learned.problem.Y - held_out.values)[:, 0]
+        positive = held_out.deviations > 0.0  # 0 where all targets are equal
+        yield np.divide(residuals, held_out.deviations, out=np.zeros(len(residuals)), where=positive)
 
 
 def examples_held_out(learned: LearnedModel, jackknife: Jackknife) -> tuple[HeldOut, HeldOut]:

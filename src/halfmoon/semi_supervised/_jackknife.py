@@ -25,7 +25,7 @@ MOST_MACHINES = 200  # with more examples a machine leaves out several
 
 @dataclass(frozen=True)
 class HeldOut:
-    """What models that have not seen an example say: values (..., l, c), and deviations (..., l) up to a scale."""
+    """What models that have not seen an example say: values (..., l, c), and predictive deviations (..., l)."""
 
     values: NDArray[np.float64]
     deviations: NDArray[np.float64]
@@ -78,7 +78,7 @@ class JackknifeRidge:
             models.append(_RidgeWithout(choice, left_out, solution))
             values[left_out] = (Y - solution.residuals)[left_out]
             diagonal = np.maximum(np.diagonal(solution.inverse)[left_out], np.finfo(float).tiny)
-            deviations[left_out] = 1.0 / np.sqrt(diagonal)
+            deviations[left_out] = solution.scale / np.sqrt(diagonal)
         return cls(Y, float(weights.mean()), tuple(models), HeldOut(values, deviations))
 
     def on_rows(self, kernel: KernelOnRows) -> HeldOut:
@@ -86,7 +86,8 @@ class JackknifeRidge:
         parts = []
         for model in self.models:
             augmented = AugmentedRidge.of(model.solution, self.Y, *kernel(model.choice))
-            parts.append(augmented.without(model.left_out, model.choice.alpha / self.weight))
+            values, deviations = augmented.without(model.left_out, model.choice.alpha / self.weight)
+            parts.append((values, model.solution.scale * deviations))
         order = np.argsort(np.concatenate([model.left_out for model in self.models]))
         values, deviations = (np.concatenate(found, axis=1)[:, order] for found in zip(*parts, strict=True))
         return HeldOut(values, deviations)

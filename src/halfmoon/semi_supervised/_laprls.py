@@ -16,7 +16,7 @@ from halfmoon.semi_supervised._choices_without_each import is_given
 from halfmoon.semi_supervised._classifier import LapClassifier
 from halfmoon.semi_supervised._conformal import (
     check_level,
-    deviation_scale,
+    inflation,
     jackknife_interval,
     jackknife_p_values,
     ridge_interval,
@@ -230,7 +230,8 @@ class LapRLSRegressor(RegressorMixin, _Ridge):
         learned, solution = self._fitted, self._solution()
         noise = learned.choice.alpha / float(learned.problem.weights.mean())
         variance = solution.variance(*learned.mixture.cross(learned.choice.weights, A, alike=True)) + noise
-        return deviation_scale(learned, solution, JackknifeRidge.fit(learned, self.given_alpha), A) * np.sqrt(variance)
+        jackknife = JackknifeRidge.fit(learned, self.given_alpha)
+        return solution.scale * inflation(learned, jackknife, A) * np.sqrt(variance)
 
     def predict_interval(self, X: Any, level: float = 0.9) -> Matrix:
         """Return an interval for the target of each point: full conformal prediction.

@@ -83,7 +83,7 @@ class AugmentedRidge:
         return -_ratio(np.abs(q), 1.0 - b), _ratio(np.abs(q), 1.0 + b)
 
     def without(self, examples: NDArray[np.intp], noise: float) -> tuple[NDArray[np.float64], Matrix]:
-        """Return predictions at the rows, (m, examples, c), without each of some examples, and their deviations."""
+        """Return predictions (m, examples, c) at the rows without each of some examples, and deviations, unscaled."""
         diagonal, u = np.diagonal(self.solution.inverse)[examples], self.influence[:, examples]
         values = self.values[:, None] - u[:, :, None] * self.solution.residuals[examples]
         spread = self.spread[:, None] + noise + np.square(u) / np.maximum(diagonal, np.finfo(float).tiny)

@@ -49,6 +49,13 @@ class RidgeSolution(DualSolution):
         explained = np.einsum("ij,ij->i", cross @ self.inverse, cross)
         return np.maximum(own - explained + (1.0 - 2.0 * cross @ self.sums) / self.sums.sum(), 0.0)
 
+    @property
+    def scale(self) -> float:
+        """Root mean square of the studentised leave-one-out residuals: the unit of predictive deviations."""
+        studentised = self.residuals * np.sqrt(np.maximum(np.diagonal(self.inverse), 0.0))[:, None]
+        unit = float(np.abs(studentised).max()) or 1.0  # squares of targets may overflow
+        return unit * float(np.sqrt(np.mean(np.square(studentised / unit))))
+
     def residuals_without_each(self) -> NDArray[np.float64]:
         """Return leave-one-out residuals of the examples j after leaving out i, of shape (i, j, c).
 
