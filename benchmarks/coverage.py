@@ -107,13 +107,13 @@ def measure(maker: Maker, data: Path | None, labels: int, n_draws: int) -> Found
     return found
 
 
-def table(data: Path | None, n_draws: int, names: list[str] | None) -> Iterator[str]:
+def table(data: Path | None, n_draws: int, names: list[str] | None, numbers: list[int]) -> Iterator[str]:
     """Yield the rows of the table; an asterisk marks what is outside of level - 2 to level + 2 + 100 / (l + 1)."""
     yield "| data | labels | estimator | asked of | " + " | ".join(f"{level:.0%}" for level in LEVELS) + " | size |"
     yield "|---|---|---|---|" + "---|" * (len(LEVELS) + 1)
     makers = classification_sets(data) | TARGETS
     for name, maker in {name: makers[name] for name in names or makers}.items():
-        for labels in LABELS:
+        for labels in numbers:
             found = measure(maker, data, labels, n_draws)
             for method, place in dict.fromkeys(key[:2] for key in found):
                 levels = [key[2] for key in found if key[:2] == (method, place)]
@@ -138,11 +138,12 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("benchmark-results"))
     parser.add_argument("--draws", type=int, default=200)
     parser.add_argument("--sets", nargs="*", help="names of data sets; all by default")
+    parser.add_argument("--labels", nargs="*", type=int, default=LABELS, help="numbers of labels")
     options = parser.parse_args()
     warnings.simplefilter("ignore", DisconnectedGraphWarning)
     options.out.mkdir(parents=True, exist_ok=True)
     lines = [f"Machine: {machine('numpy', 'scikit-learn')}. {options.draws} draws.", ""]
-    for line in table(options.data, options.draws, options.sets):
+    for line in table(options.data, options.draws, options.sets, options.labels):
         print(line, flush=True)
         lines.append(line)
         (options.out / "coverage.md").write_text("\n".join(lines) + "\n")

@@ -34,6 +34,7 @@ numpydoc_show_class_members = False  # the template of classes shows them
 API = {
     "halfmoon": ("Kernels and estimators", None),
     "halfmoon.model_selection": ("Tuning with few labels", None),
+    "halfmoon.semi_supervised": ("How sure an answer is", ["ConformalGuarantee"]),
     "halfmoon.graph": ("Graphs", None),
     "halfmoon.regularizers": ("Regularisers", None),
     "halfmoon.geometry": ("Q^+ on the landmarks", ["Restriction", "restrict_powers"]),
