@@ -14,13 +14,15 @@ from halfmoon.semi_supervised.losses import HingeLoss, RidgeLoss
 ALPHA = 0.05
 
 
+def kernel_of(**settings):
+    """Return an unfitted kernel on a connected graph."""
+    defaults = {"n_neighbors": 6, "n_landmarks": 30, "graph_params": {"connect": True}, "random_state": 0}
+    return DataDependentKernel(**defaults | settings)
+
+
 def label_free_kernel(X, rng):
     """Return a fitted kernel that has not seen which rows are labelled."""
-    seed = int(rng.integers(2**31))
-    kernel = DataDependentKernel(
-        extension="graph", landmarks="kmeans++", n_landmarks=30, n_neighbors=6, random_state=seed
-    )
-    return kernel.fit(X)
+    return kernel_of(extension="graph", landmarks="kmeans++", random_state=int(rng.integers(2**31))).fit(X)
 
 
 def on_kernel(model, X, y, kernel):
@@ -117,7 +119,7 @@ def test_machines_left_out_are_compared_with_the_row(rng, three_classes):
 def test_choices_without_an_example_are_those_of_the_others(rng):
     X, y = make_moons(120, noise=0.2, random_state=int(rng.integers(2**31)))
     few = few_labels(y, rng.permutation(120)[:16], -1)
-    model = LapRLSClassifier(random_state=0).fit(X, few)
+    model = LapRLSClassifier(kernel=kernel_of()).fit(X, few)
     learned = model.learned_
     choices = ChoicesWithoutEach.make(learned, None)
     for i in range(0, 16, 5):
@@ -158,7 +160,7 @@ def test_coverage_is_exact_where_it_is_proven(rng, kind):
 @pytest.mark.parametrize("estimator", [LapSVC, LapRLSClassifier])
 def test_sets_grow_with_the_level(rng, estimator):
     X, y = make_moons(150, noise=0.3, random_state=int(rng.integers(2**31)))
-    model = estimator().fit(X, few_labels(y, rng.permutation(150)[:30], -1))
+    model = estimator(kernel=kernel_of()).fit(X, few_labels(y, rng.permutation(150)[:30], -1))
     narrow, wide = model.predict_set(X, 0.6), model.predict_set(X, 0.95)
     assert narrow.dtype == bool
     assert narrow.shape == (150, 2)
@@ -170,7 +172,7 @@ def test_sets_grow_with_the_level(rng, estimator):
 def test_intervals_of_few_targets_are_infinite_and_those_of_more_hold_the_prediction(rng):
     X = rng.normal(size=(60, 2))
     few = np.where(np.arange(60) < 8, X[:, 0], np.nan)
-    model = LapRLSRegressor(0.1, kernel=DataDependentKernel(extension="graph")).fit(X, few)
+    model = LapRLSRegressor(0.1, kernel=kernel_of(extension="graph")).fit(X, few)
     assert_array_equal(model.predict_interval(X, 0.9), np.tile([-np.inf, np.inf], (60, 1)))
     low, high = model.predict_interval(X, 0.8).T
     assert np.all((low < high) & np.isfinite(high - low))
@@ -192,9 +194,12 @@ def test_intervals_of_few_targets_are_infinite_and_those_of_more_hold_the_predic
 def test_what_stands_in_the_way_of_a_proof_is_named(rng, change, word):
     X, y = make_moons(100, noise=0.2, random_state=int(rng.integers(2**31)))
     few = few_labels(y, np.concatenate([np.flatnonzero(y == 0)[:5], np.flatnonzero(y == 1)[:5]]), -1)
-    settings = {"extension": "graph", "landmarks": "kmeans++", "n_landmarks": 40, "random_state": 0}
-    kernel = DataDependentKernel(**settings | change.pop("kernel", {}))
-    guarantee = LapRLSClassifier(**{"alpha": 0.1, "kernel": kernel} | change).fit(X, few).conformal_guarantee(0.8)
+    settings = {"extension": "graph", "landmarks": "kmeans++"} | change.get("kernel", {})
+    guarantee = (
+        LapRLSClassifier(**{"alpha": 0.1} | change | {"kernel": kernel_of(**settings)})
+        .fit(X, few)
+        .conformal_guarantee(0.8)
+    )
     assert guarantee.proven is None
     assert any(word in obstacle for obstacle in guarantee.obstacles)
     assert "not proven" in str(guarantee)
@@ -202,7 +207,7 @@ def test_what_stands_in_the_way_of_a_proof_is_named(rng, change, word):
 
 def test_guarantee_of_machines_is_weaker(rng):
     X, y = make_moons(100, noise=0.2, random_state=int(rng.integers(2**31)))
-    kernel = DataDependentKernel(extension="graph", landmarks="kmeans++", n_landmarks=40, random_state=0)
+    kernel = kernel_of(extension="graph", landmarks="kmeans++")
     guarantee = LapSVC(1.0, kernel=kernel).fit(X, few_labels(y, np.arange(30), -1)).conformal_guarantee(0.9)
     assert guarantee.method == "jackknife+"
     assert guarantee.proven == 0.8
