@@ -2,7 +2,7 @@
 Prediction sets and intervals
 =============================
 
-Two noisy moons with 40 labels, and a noisy wave with 40 known values. `predict_set` gives, for each row, the classes
+Two noisy moons with 40 labels, and a noisy wave with 60 known values. `predict_set` gives, for each row, the classes
 that it may well have, and `predict_interval` an interval for its target. A row with both classes in its set is one on
 which the model does not decide.
 """
@@ -23,7 +23,7 @@ classifier = LapRLSClassifier(random_state=0).fit(X, few)
 
 t = np.sort(rng.uniform(0, 10, 400))
 target = np.sin(t) + 0.2 * rng.normal(size=400)
-known = rng.choice(400, 40, replace=False)
+known = rng.choice(400, 60, replace=False)
 targets = np.full(400, np.nan)
 targets[known] = target[known]
 regressor = LapRLSRegressor(n_neighbors=15, random_state=0).fit(t[:, None], targets)
@@ -43,7 +43,7 @@ for ax, level in zip(axes, (0.8, 0.95), strict=False):
         ax.scatter(*X[rows].T, s=9, color=shade, label=f"{name} ({rows.sum()})")
     ax.scatter(*X[labeled].T, s=40, facecolors="none", edgecolors="black", linewidths=0.8)
     ax.set(title=f"level {level:.0%}: {covered:.1%} covered", xticks=[], yticks=[])
-    ax.legend(frameon=False, fontsize=8, loc="lower left")
+    ax.legend(frameon=False, fontsize=8, loc="upper right")
 
 low, high = regressor.predict_interval(t[:, None], 0.9).T
 unknown = np.isnan(targets)
@@ -56,7 +56,8 @@ axes[2].set(title=f"intervals of level 90 %: {covered:.1%} covered", xlabel="t")
 plt.show()
 
 # %%
-# The level is kept on average over draws of the labels. One draw of 40 can be five points off, either way; here the
-# intervals are too narrow. What is proven, and what stands in the way of more:
+# The level is kept on average over draws of the labels; one draw can be far off, either way. Here the intervals are too
+# wide; with 40 known values in place of 60 they are too narrow and cover 79 %. What is proven, and what stands in the
+# way of more:
 
 print(classifier.conformal_guarantee(0.9))

@@ -212,3 +212,11 @@ def test_guarantee_of_machines_is_weaker(rng):
     assert guarantee.method == "jackknife+"
     assert guarantee.proven == 0.8
     assert "proven to cover 0.8" in str(guarantee)
+
+
+def test_sets_where_features_do_not_fit_into_memory(rng, monkeypatch):
+    X, y = make_moons(120, noise=0.3, random_state=int(rng.integers(2**31)))
+    model = LapRLSClassifier(kernel=kernel_of()).fit(X, few_labels(y, rng.permutation(120)[:25], -1))
+    expected = model._p_values(X + 0.01)
+    monkeypatch.setattr("halfmoon.kernels._graph_extension.MOST_NUMBERS", 1000)
+    assert np.abs(model._p_values(X + 0.01) - expected).max() < 1.5 / 26  # ties may fall either way

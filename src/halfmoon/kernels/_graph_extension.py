@@ -21,6 +21,7 @@ from halfmoon.runtime.storable import storable
 __all__ = ["GraphExtension"]
 
 Matrix = NDArray[np.float64]
+MOST_NUMBERS = 1 << 28  # of Phi, kept whole: 2 GB
 
 
 @storable(kept=("K_SS", "features"))
@@ -72,6 +73,18 @@ class GraphExtension:
         """Phi on the distinct training points."""
         return self.on_points(square_root(self.K_SS))
 
+    @property
+    def _is_kept(self) -> bool:
+        """Whether Phi of all training points is small enough to be kept."""
+        return self.geometry.index.n_points * len(self.K_hat) <= MOST_NUMBERS
+
+    @property
+    def on_landmarks(self) -> Matrix:
+        """Phi on the landmarks: B."""
+        if not self._is_kept:
+            return square_root(self.K_SS)
+        return self.features[self.geometry.duplicates.group[self.geometry.landmarks]]
+
     def on_points(self, h_hat: Matrix) -> Matrix:
         """Return T h_hat, the functions with these values on S, at the distinct training points."""
         return self.geometry.on_points(h_hat, self.power)
@@ -84,9 +97,16 @@ class GraphExtension:
         """Return t_a' K_SS t_a for the rows of A."""
         return np.square(self.transform(A)).sum(axis=1)
 
-    def transform(self, A: Any) -> Matrix:
-        """Return Phi for any points."""
-        return self.geometry.average(A, self.features)
+    def transform(self, A: Any, *, as_new: bool = False) -> Matrix:
+        """Return Phi for any points; `as_new` places known ones by their neighbours, as if they were new.
+
+        Where Phi of all training points is larger than `MOST_NUMBERS` it is solved for in blocks of columns, each time.
+        """
+        if self._is_kept:
+            return self.geometry.average(A, self.features, as_new=as_new)
+        B, step = self.on_landmarks, max(1, MOST_NUMBERS // self.geometry.index.n_points)
+        blocks = (B[:, start : start + step] for start in range(0, B.shape[1], step))
+        return np.hstack([self.geometry.average(A, self.on_points(block), as_new=as_new) for block in blocks])
 
 
 def landmark_gram(restriction: Restriction, K_hat: Matrix, eta: float, T: Matrix | None = None) -> Matrix:

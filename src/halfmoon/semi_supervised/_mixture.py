@@ -153,14 +153,10 @@ class KernelMixture:
         for name, weight in weights.items():
             if name == "graph":
                 graph, geometry = self.kernel.graph_extension, self.kernel.geometry
-                Phi = geometry.average(A, graph.features, as_new=as_new)
-                s = (
-                    self._sizes_alike(Phi)
-                    if alike
-                    else bounded_away(geometry.average(A, graph.sizes_everywhere), graph.sizes)
-                )
-                on_landmarks = graph.features[geometry.duplicates.group[geometry.landmarks]]
-                values += weight * (Phi / s) @ (self._located @ on_landmarks).T
+                Phi = graph.transform(A, as_new=as_new)
+                interpolated = None if alike else geometry.average(A, graph.sizes_everywhere)
+                s = self._sizes_alike(Phi) if interpolated is None else bounded_away(interpolated, graph.sizes)
+                values += weight * (Phi / s) @ (self._located @ graph.on_landmarks).T
                 own += weight * np.square(Phi / s).sum(axis=1)
             elif name == "base":
                 base, unit = self.kernel.base, weight * self.unit(name)
