@@ -38,6 +38,7 @@ API = {
         ["Explanation", "PointExplanation", "LabelIssue", "LabelIssues"],
     ),
     "halfmoon.model_selection": ("Tuning with few labels", None),
+    "halfmoon.semi_supervised": ("How sure an answer is", ["ConformalGuarantee"]),
     "halfmoon.graph": ("Graphs", None),
     "halfmoon.regularizers": ("Regularisers", None),
     "halfmoon.geometry": ("Q^+ on the landmarks", ["Restriction", "restrict_powers"]),

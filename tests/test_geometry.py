@@ -148,3 +148,18 @@ def test_the_table_of_equations_names_what_there_is():
             thing = getattr(thing, attribute)
     steps = re.findall(r"^\d+\. ", text.split("to the answer")[1].split("\n## ")[0], flags=re.M)
     assert len(steps) <= 15
+
+
+def test_known_points_placed_as_if_they_were_new(rng):
+    X, values = rng.normal(size=(50, 2)), rng.normal(size=(50, 3))
+    geometry = Geometry.build(X, n_neighbors=4, n_landmarks=10, random_state=0)
+    found = geometry.average(X, values, as_new=True)
+    for i in range(50):
+        others = np.delete(np.arange(50), i)
+        distances = np.linalg.norm(X[others] - X[i], axis=1)
+        near = np.argsort(distances)[:4]
+        weights = distances[near] ** -2.0
+        np.testing.assert_allclose(found[i], weights @ values[others[near]] / weights.sum(), rtol=1e-5)
+    np.testing.assert_array_equal(geometry.average(X, values), values)
+    assert geometry.knows(X).all()
+    assert not geometry.knows(X + 0.01).any()

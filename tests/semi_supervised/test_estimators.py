@@ -260,16 +260,18 @@ def test_predictive_deviation_follows_from_the_kernel(rng, moons, extension):
     X, _, few = moons
     y = np.where(few < 0, np.nan, few + 0.1 * rng.normal(size=250))
     model = LapRLSRegressor(alpha=0.1, kernel=make_kernel(rng, extension)).fit(X, y)
-    new = X[:40] + 0.02 * rng.normal(size=(40, 2))
-    mean, std = model.predict(new, return_std=True)
-    assert_allclose(mean, model.predict(new))
-    K = model.learned_.mixture.gram(extension)
+    mean, std = model.predict(X[:40], return_std=True)
+    assert_allclose(mean, model.predict(X[:40]))
+    learned = model.learned_
     flat = 1e5  # the prior variance of the intercept
-    G_inverse = np.linalg.inv(K + flat + 0.1 * np.eye(len(K)))
-    t = model.learned_.problem.training.targets - model.learned_.problem.training.targets.mean()
-    cross, own = scaled_kernel(model, new, X)
-    variance = own + flat - np.einsum("ij,jk,ik->i", cross + flat, G_inverse, cross + flat)
-    assert_allclose(std, np.sqrt(np.maximum(variance, 0.0) * (t @ G_inverse @ t) / len(t)), rtol=1e-3, atol=1e-3)
+    G = learned.mixture.gram(extension) + flat + 0.1 * np.eye(len(learned.problem.Y))
+    cross, own = learned.mixture.cross({extension: 1.0}, X[:40], alike=True)
+    variance = own + 0.1 + flat - np.einsum("ij,ji->i", cross + flat, np.linalg.solve(G, (cross + flat).T))
+    assert_allclose(std / std[0], np.sqrt(variance / variance[0]), rtol=1e-3)
+    P = np.linalg.inv(G)
+    studentised = (P @ learned.problem.Y)[:, 0] / np.sqrt(np.diagonal(P))  # leave-one-out residuals over deviations
+    l = len(studentised)  # noqa: E741
+    assert_allclose(std, np.sqrt(variance * np.mean(studentised**2) * (l - 1) / (l - 3)), rtol=1e-2)
 
 
 def test_deviation_is_small_where_targets_are_known_and_large_far_away(rng):

@@ -292,10 +292,20 @@ class Geometry:
         """Return rows of T for new points: the mean of those of their nearest points."""
         return self.average(Z, self.on_points(np.eye(len(self.landmarks))))
 
-    def average(self, Z: Any, values: Matrix) -> Matrix:
-        """Return, at new points, weighted means of values on the distinct points; a known point gets its own value."""
-        k = min(self.settings.n_neighbors, self.index.n_points)
-        distances, points = self.index.query(Z, k)
+    def knows(self, Z: Any) -> NDArray[np.bool_]:
+        """Tell which rows of Z are points of the graph."""
+        return self.index.query(Z, 1)[0][:, 0] == 0.0
+
+    def average(self, Z: Any, values: Matrix, *, as_new: bool = False) -> Matrix:
+        """Return, at new points, weighted means of values on the distinct points; a known point gets its own value.
+
+        With `as_new` a known point gets the mean of its neighbours' values, as if it were new.
+        """
+        k = min(self.settings.n_neighbors, self.index.n_points - as_new)
+        distances, points = self.index.query(Z, k + as_new)
+        if as_new:
+            known = distances[:, :1] == 0.0
+            distances, points = (np.where(known, found[:, 1:], found[:, :-1]) for found in (distances, points))
         weights = shepard_weights(distances)
         means = np.zeros((Z.shape[0], values.shape[1]))
         for j in range(k):

@@ -22,6 +22,8 @@ from halfmoon.runtime.storable import storable
 __all__ = ["GraphExtension"]
 
 Matrix = NDArray[np.float64]
+MOST_NUMBERS = 1 << 28  # of Phi, kept whole: 2 GB
+VANISHING = 1e-5  # of the root of A / eta, which K_SS is a sizeable part of wherever the base kernel has full rank
 
 
 @storable(kept=("K_SS", "features"))
@@ -69,9 +71,15 @@ class GraphExtension:
         return landmark_gram(self.restriction, self.K_hat, self.eta, T)
 
     @property
+    def least_size(self) -> float:
+        """Below it sqrt(K(x, x)) is rounding: a base kernel of low rank may leave nothing beside the modes."""
+        A = self.restriction.smooth
+        return VANISHING * float(np.sqrt(max(float(np.trace(A)), 0.0) / (len(A) * self.eta))) if self.eta > 0.0 else 0.0
+
+    @property
     def sizes(self) -> NDArray[np.float64]:
         """sqrt(K(x, x)) on the landmarks."""
-        return np.sqrt(np.diagonal(self.K_SS))
+        return np.maximum(np.sqrt(np.maximum(np.diagonal(self.K_SS), 0.0)), self.least_size)
 
     @cached_property
     def sizes_everywhere(self) -> Matrix:
@@ -82,6 +90,18 @@ class GraphExtension:
     def features(self) -> Matrix:
         """Phi on the distinct training points."""
         return self.on_points(square_root(self.K_SS))
+
+    @property
+    def _is_kept(self) -> bool:
+        """Whether Phi of all training points is small enough to be kept."""
+        return self.geometry.index.n_points * len(self.K_hat) <= MOST_NUMBERS
+
+    @property
+    def on_landmarks(self) -> Matrix:
+        """Phi on the landmarks: B."""
+        if not self._is_kept:
+            return square_root(self.K_SS)
+        return self.features[self.geometry.duplicates.group[self.geometry.landmarks]]
 
     def on_points(self, h_hat: Matrix) -> Matrix:
         """Return T h_hat, the functions with these values on S, at the distinct training points."""
@@ -95,9 +115,16 @@ class GraphExtension:
         """Return t_a' K_SS t_a for the rows of A."""
         return np.square(self.transform(A)).sum(axis=1)
 
-    def transform(self, A: Any) -> Matrix:
-        """Return Phi for any points."""
-        return self.geometry.average(A, self.features)
+    def transform(self, A: Any, *, as_new: bool = False) -> Matrix:
+        """Return Phi for any points; `as_new` places known ones by their neighbours, as if they were new.
+
+        Where Phi of all training points is larger than `MOST_NUMBERS` it is solved for in blocks of columns, each time.
+        """
+        if self._is_kept:
+            return self.geometry.average(A, self.features, as_new=as_new)
+        B, step = self.on_landmarks, max(1, MOST_NUMBERS // self.geometry.index.n_points)
+        blocks = (B[:, start : start + step] for start in range(0, B.shape[1], step))
+        return np.hstack([self.geometry.average(A, self.on_points(block), as_new=as_new) for block in blocks])
 
 
 def landmark_gram(restriction: Restriction, K_hat: Matrix, eta: float, T: Matrix | None = None) -> Matrix:

@@ -3,6 +3,7 @@
 from halfmoon.semi_supervised._base import LapEstimator
 from halfmoon.semi_supervised._decision import DecisionFunction
 from halfmoon.semi_supervised._explanation import Explanation, PointExplanation
+from halfmoon.semi_supervised._guarantee import ConformalGuarantee
 from halfmoon.semi_supervised._label_issues import LabelIssue, LabelIssues
 from halfmoon.semi_supervised._laprls import LapRLSClassifier, LapRLSRegressor
 from halfmoon.semi_supervised._lapsvc import LapSVC
@@ -18,6 +19,7 @@ from halfmoon.semi_supervised._training_set import TrainingSet
 __all__ = [
     "BaseOnRows",
     "Choice",
+    "ConformalGuarantee",
     "DecisionFunction",
     "Explanation",
     "KernelMixture",

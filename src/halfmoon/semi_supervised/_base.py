@@ -21,14 +21,17 @@ from halfmoon.regularizers import Regularizer
 from halfmoon.runtime.progress import showing
 from halfmoon.runtime.transaction import transaction
 from halfmoon.semi_supervised._assessment import Comparison
+from halfmoon.semi_supervised._choices_without_each import MOST_EXAMPLES
+from halfmoon.semi_supervised._conformal import check_level
 from halfmoon.semi_supervised._decision import DecisionFunction
 from halfmoon.semi_supervised._diagnosis import Diagnosis
 from halfmoon.semi_supervised._explain import explain
 from halfmoon.semi_supervised._explanation import Explanation
-from halfmoon.semi_supervised._held_out import MOST_NESTED, held_out_values
+from halfmoon.semi_supervised._guarantee import ConformalGuarantee
+from halfmoon.semi_supervised._held_out import held_out_values
 from halfmoon.semi_supervised._label_issues import LabelIssues
 from halfmoon.semi_supervised._label_noise import find_label_issues
-from halfmoon.semi_supervised._learned import LearnedModel, coverage_of, learn
+from halfmoon.semi_supervised._learned import LearnedModel, choices_without_each, coverage_of, learn
 from halfmoon.semi_supervised._mixture_selection import Choice, select_mixture
 from halfmoon.semi_supervised._placed_rows import PlacedRows
 from halfmoon.semi_supervised._problem import LearningProblem
@@ -192,9 +195,8 @@ class LapEstimator(BaseEstimator):
         ndarray of shape (l, c)
         """
         learned = self._fitted
-        problem, kernel = learned.problem, learned.kernel
-        name = kernel.extension if extension is None else extension
-        return held_out_values(learned.mixture, problem, name, coverage_of(problem, kernel), self.loss)
+        choices = choices_without_each(learned, self.given_alpha, extension)
+        return held_out_values(learned.mixture, learned.problem, choices, self.loss)
 
     def _decide(self, X: Any) -> Matrix:
         """Return the decision values at new points."""
@@ -210,6 +212,34 @@ class LapEstimator(BaseEstimator):
         if training.left_out.shape[0]:
             values[training.point < 0] = self.decision_(training.left_out)
         return values
+
+    def conformal_guarantee(self, level: float = 0.9) -> ConformalGuarantee:
+        """Return what is proven about prediction sets or intervals of a level, and what stands in the way of more.
+
+        Parameters
+        ----------
+        level : float, default=0.9
+            The level, as for `predict_set` and `predict_interval`.
+
+        Returns
+        -------
+        ConformalGuarantee
+
+        Examples
+        --------
+        >>> from sklearn.datasets import make_moons
+        >>> import numpy as np
+        >>> from halfmoon import DataDependentKernel, LapRLSClassifier
+        >>> X, y = make_moons(200, noise=0.1, random_state=0)
+        >>> few = np.where(np.random.default_rng(0).permutation(200) < 20, y, -1)
+        >>> kernel = DataDependentKernel(extension="graph", landmarks="kmeans++", n_landmarks=100)
+        >>> LapRLSClassifier(0.1, kernel=kernel).fit(X, few).conformal_guarantee().proven
+        0.9
+        >>> LapRLSClassifier().fit(X, few).conformal_guarantee().obstacles
+        ('mixture or ridge were selected by the labels (give the extension, and alpha or C)',)
+        """
+        level, learned = check_level(level), self._fitted
+        return ConformalGuarantee.of(learned, level, self.given_alpha, priors=getattr(self, "priors", None) is not None)
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters; ``kernel__*`` also where `kernel` is None or a base kernel."""
@@ -355,7 +385,7 @@ def _unlabeled_sample(problem: LearningProblem) -> Any:
 
 def _how(problem: LearningProblem) -> str:
     """Return how scores are held out, in words."""
-    if problem.training.n_examples > MOST_NESTED:
+    if problem.training.n_examples > MOST_EXAMPLES:
         return "scores by leave-one-out"
     return "scores by leave-one-out, the choice of the kernel repeated each time"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any, Self
 
 import numpy as np
@@ -11,11 +12,12 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from halfmoon._validation import labeled_mask
+from halfmoon._validation import check_points, labeled_mask, validate_data
 from halfmoon.semi_supervised._assessment import Comparison, compare_classes
 from halfmoon.semi_supervised._base import LapEstimator
 from halfmoon.semi_supervised._calibration import Calibration
 from halfmoon.semi_supervised._class_priors import AssumedClasses, class_shares, offsets_for_shares
+from halfmoon.semi_supervised._conformal import ROUNDING, check_level
 from halfmoon.semi_supervised._learned import LearnedModel
 from halfmoon.semi_supervised._problem import LearningProblem, winners
 from halfmoon.semi_supervised._scores import labeled_rows
@@ -141,6 +143,33 @@ class LapClassifier(ClassifierMixin, LapEstimator):
         """
         values = self._decide(X)
         return self.calibration_.probabilities(values + self._offsets)
+
+    def predict_set(self, X: Any, level: float = 0.9) -> NDArray[np.bool_]:
+        """Return, for each point, the classes that it may well have: conformal prediction sets.
+
+        The true class is in the set of about a share `level` of the points; `conformal_guarantee` says what is proven.
+        A set of one class is an answer, a set of several or of none says that the model cannot tell.
+
+        Parameters
+        ----------
+        X : array-like or scipy sparse of shape (m, d)
+            Points.
+        level : float, default=0.9
+            Share of the points whose class is to be in their sets, between 0 and 1.
+
+        Returns
+        -------
+        ndarray of bool of shape (m, n_classes)
+            One column per class of `classes_`.
+        """
+        level = check_level(level)
+        check_is_fitted(self, "decision_")
+        A = check_points(validate_data(self, X, accept_sparse="csr", dtype="numeric", reset=False))
+        return self._p_values(A) > 1.0 - level + ROUNDING
+
+    @abstractmethod
+    def _p_values(self, A: Any) -> Matrix:
+        """Return, for each row of A and each class, the share of examples at least as odd as the row."""
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy on the labelled rows; unlabelled ones (-1, None, NaN) are skipped.

@@ -17,7 +17,7 @@ from halfmoon.kernels import BaseKernel, GraphExtension
 from halfmoon.runtime.executor import ThreadExecutor, thread_count
 from halfmoon.runtime.storable import storable
 
-__all__ = ["DecisionFunction", "bounded_away"]
+__all__ = ["SMALLEST_SIZE", "DecisionFunction", "bounded_away"]
 
 Matrix = NDArray[np.float64]
 BLOCK = 1 << 20  # kernel values that a thread holds at once while predicting

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from halfmoon.kernels import GraphExtension
 from halfmoon.runtime.caches import without_caches
-from halfmoon.semi_supervised._decision import bounded_away
+from halfmoon.semi_supervised._decision import SMALLEST_SIZE, bounded_away
 
 __all__ = ["GraphTerm"]
 
@@ -58,7 +58,7 @@ class GraphTerm:
     def _unscaled(self) -> tuple[Matrix, NDArray[np.float64]]:
         """The kernel on the labelled rows, and the roots of its diagonal."""
         K = self.extension.among(self.T)
-        sizes = np.sqrt(np.maximum(np.diagonal(K), 0.0))
+        sizes = np.maximum(np.sqrt(np.maximum(np.diagonal(K), 0.0)), self.extension.least_size)
         return K, bounded_away(sizes, sizes)
 
     @cached_property
@@ -93,19 +93,27 @@ class GraphTerm:
         own = geometry.components.labels[geometry.duplicates.first]
         return (values + on_components[own] * sizes) / 2, sizes
 
-    def cross(self, A: Any) -> tuple[Matrix, NDArray[np.float64]]:
+    def cross(self, A: Any, *, alike: bool, as_new: bool) -> tuple[Matrix, NDArray[np.float64]]:
         """Return the kernel between the rows of A and the labelled rows, and its diagonal on A.
 
-        The diagonal needs the features of all training points, of size n x n_hat.
+        The diagonal needs the features of all training points, of size n x n_hat. `alike` and `as_new`: see
+        `KernelMixture.cross`.
         """
         graph, geometry = self.extension, self.extension.geometry
-        s = bounded_away(geometry.average(A, graph.sizes_everywhere), graph.sizes)
-        Phi = graph.transform(A) / s
-        on_landmarks = graph.features[geometry.duplicates.group[geometry.landmarks]]
-        S, own = Phi @ (self.located @ on_landmarks).T, np.square(Phi).sum(axis=1)
+        Phi = graph.transform(A, as_new=as_new)
+        if alike:
+            Phi = Phi / self._sizes_alike(Phi)
+        else:
+            Phi = Phi / bounded_away(geometry.average(A, graph.sizes_everywhere), graph.sizes)
+        S, own = Phi @ (self.located @ graph.on_landmarks).T, np.square(Phi).sum(axis=1)
         if self.component is None:
             return S, own
         present, column = np.unique(self.component, return_inverse=True)
         labels = geometry.components.labels[geometry.duplicates.first]
-        within = geometry.average(A, (labels[:, None] == present).astype(np.float64))
+        within = geometry.average(A, (labels[:, None] == present).astype(np.float64), as_new=as_new)
         return (S + within[:, column]) / 2, (own + 1.0) / 2
+
+    def _sizes_alike(self, Phi: Matrix) -> Matrix:
+        """Return sqrt(K(x, x)) for rows with features Phi, away from 0 as on the labelled rows."""
+        least = SMALLEST_SIZE * float(self._unscaled[1].mean())
+        return np.maximum(np.linalg.norm(Phi, axis=1, keepdims=True), max(least, np.finfo(float).tiny))

@@ -14,6 +14,16 @@ from halfmoon.runtime.storable import storable
 from halfmoon.semi_supervised._assessment import Comparison, compare_targets
 from halfmoon.semi_supervised._base import LapEstimator
 from halfmoon.semi_supervised._classifier import LapClassifier
+from halfmoon.semi_supervised._conformal import (
+    check_level,
+    inflation,
+    jackknife_interval,
+    jackknife_p_values,
+    ridge_interval,
+    ridge_p_values,
+)
+from halfmoon.semi_supervised._jackknife import JackknifeRidge
+from halfmoon.semi_supervised._learned import is_given
 from halfmoon.semi_supervised._scores import labeled_rows, r_squared
 from halfmoon.semi_supervised._training_set import regression_targets
 from halfmoon.semi_supervised.losses import RidgeLoss, RidgeSolution
@@ -126,6 +136,12 @@ class LapRLSClassifier(LapClassifier, _Ridge):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    def _p_values(self, A: Any) -> Matrix:
+        learned = self._fitted
+        if is_given(learned.kernel, self.given_alpha):
+            return ridge_p_values(learned, learned.choice.alpha, self._offsets, A)
+        return jackknife_p_values(learned, JackknifeRidge.fit(learned, self.given_alpha), self._offsets, A)
+
 
 @storable
 class LapRLSRegressor(RegressorMixin, _Ridge):
@@ -195,7 +211,8 @@ class LapRLSRegressor(RegressorMixin, _Ridge):
         X : array-like or scipy sparse of shape (m, d)
             Points.
         return_std : bool, default=False
-            Return also the standard deviation of the Gaussian process with this kernel and this ridge as noise.
+            Return also a standard deviation for the target of each point, noise included: that of the Gaussian process
+            with this kernel and this ridge, scaled by the leave-one-out residuals.
 
         Returns
         -------
@@ -210,15 +227,38 @@ class LapRLSRegressor(RegressorMixin, _Ridge):
         return mean, self._deviation(A)
 
     def _deviation(self, A: Any) -> NDArray[np.float64]:
-        """Return the predictive standard deviation, the scale of the kernel set by the targets themselves."""
+        """Return the predictive standard deviation, its scale set by leave-one-out residuals."""
         learned, solution = self._fitted, self._solution()
-        variance = solution.variance(*learned.mixture.cross(learned.choice.weights, A))
-        targets = learned.problem.training.targets
-        unit = np.abs(targets).max() or 1.0  # squares of targets may overflow
-        y = targets / unit
-        y = y - np.average(y, weights=learned.problem.weights)
-        scale = float(y @ solution.inverse @ y) / len(y)  # the marginal likelihood's own estimate
-        return unit * np.sqrt(scale * variance)
+        noise = learned.choice.alpha / float(learned.problem.weights.mean())
+        variance = solution.variance(*learned.mixture.cross(learned.choice.weights, A, alike=True)) + noise
+        jackknife = JackknifeRidge.fit(learned, self.given_alpha)
+        return solution.scale * inflation(learned, jackknife, A) * np.sqrt(variance)
+
+    def predict_interval(self, X: Any, level: float = 0.9) -> Matrix:
+        """Return an interval for the target of each point: full conformal prediction.
+
+        The true target is in the interval of about a share `level` of the points; `conformal_guarantee` says what is
+        proven. With fewer than level / (1 - level) known targets intervals are infinite: 9 are needed for 0.9.
+
+        Parameters
+        ----------
+        X : array-like or scipy sparse of shape (m, d)
+            Points.
+        level : float, default=0.9
+            Share of the points whose target is to be in their intervals, between 0 and 1.
+
+        Returns
+        -------
+        ndarray of shape (m, 2)
+            Lower and upper ends.
+        """
+        level = check_level(level)
+        check_is_fitted(self, "decision_")
+        A = check_points(validate_data(self, X, accept_sparse="csr", dtype="numeric", reset=False))
+        learned = self._fitted
+        if is_given(learned.kernel, self.given_alpha):
+            return ridge_interval(learned, learned.choice.alpha, level, A)
+        return jackknife_interval(learned, JackknifeRidge.fit(learned, self.given_alpha), level, A)
 
     @property
     def transduction_(self) -> NDArray[np.float64]:

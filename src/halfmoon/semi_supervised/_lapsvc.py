@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from halfmoon._validation import check_real
 from halfmoon.runtime.storable import storable
 from halfmoon.semi_supervised._classifier import LapClassifier
+from halfmoon.semi_supervised._conformal import jackknife_p_values
+from halfmoon.semi_supervised._jackknife import JackknifeHinge
 from halfmoon.semi_supervised.losses import HingeLoss
 
 __all__ = ["LapSVC"]
@@ -96,3 +101,8 @@ class LapSVC(LapClassifier):
     def loss(self, alpha: float) -> HingeLoss:
         """Return the hinge loss with C = 1 / alpha."""
         return HingeLoss(1.0 / alpha if self.C is None else self.C)
+
+    def _p_values(self, A: Any) -> NDArray[np.float64]:
+        learned = self._fitted
+        jackknife = JackknifeHinge.fit(learned, self.loss, self.given_alpha)
+        return jackknife_p_values(learned, jackknife, self._offsets, A)

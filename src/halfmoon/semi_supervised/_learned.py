@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from halfmoon.kernels import DataDependentKernel
 from halfmoon.runtime.storable import storable
+from halfmoon.semi_supervised._choices_without_each import ChoicesWithoutEach
 from halfmoon.semi_supervised._class_priors import AssumedClasses
 from halfmoon.semi_supervised._decision import DecisionFunction
 from halfmoon.semi_supervised._mixture import BaseOnRows, KernelMixture
@@ -18,7 +19,16 @@ from halfmoon.semi_supervised._placed_rows import PlacedRows
 from halfmoon.semi_supervised._problem import LearningProblem
 from halfmoon.semi_supervised.losses import DualSolution, Loss
 
-__all__ = ["LearnedModel", "choose", "coverage_of", "learn", "mixture_of", "place"]
+__all__ = [
+    "LearnedModel",
+    "choices_without_each",
+    "choose",
+    "coverage_of",
+    "is_given",
+    "learn",
+    "mixture_of",
+    "place",
+]
 
 
 @storable
@@ -124,10 +134,24 @@ def choose(
     problem: LearningProblem, kernel: DataDependentKernel, mixture: KernelMixture, alpha: float | None
 ) -> Choice:
     """Return the weights of the kernels and the ridge: as given, or by leave-one-out."""
-    if kernel.extension != "auto" and alpha is not None:
+    if alpha is not None and is_given(kernel, alpha):
         return Choice({kernel.extension: 1.0}, alpha, "as given")
     choice = select_mixture(mixture, problem, kernel.extension, coverage_of(problem, kernel))
     return choice if alpha is None else Choice(choice.weights, alpha, f"{choice.reason}; ridge as given")
+
+
+def is_given(kernel: DataDependentKernel, alpha: float | None) -> bool:
+    """Return whether the labels had no say in mixture and ridge; `alpha` is the ridge of the user, or None."""
+    return kernel.extension != "auto" and alpha is not None
+
+
+def choices_without_each(
+    learned: LearnedModel, alpha: float | None, extension: str | None = None
+) -> ChoicesWithoutEach:
+    """Return the choices made without each example; `extension` names another kernel than that of the model."""
+    problem, kernel = learned.problem, learned.kernel
+    name = kernel.extension if extension is None else extension
+    return ChoicesWithoutEach.make(learned.mixture, problem, name, coverage_of(problem, kernel), alpha)
 
 
 def coverage_of(problem: LearningProblem, kernel: DataDependentKernel) -> Coverage:

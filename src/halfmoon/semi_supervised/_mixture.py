@@ -154,20 +154,27 @@ class KernelMixture:
         """Return the weighted sum of the kernels."""
         return sum((weight * self.gram(name) for name, weight in weights.items()), np.zeros((self.n_rows,) * 2))
 
-    def cross(self, weights: Mapping[str, float], A: Any) -> tuple[Matrix, NDArray[np.float64]]:
+    def cross(
+        self, weights: Mapping[str, float], A: Any, *, alike: bool = False, as_new: bool = False
+    ) -> tuple[Matrix, NDArray[np.float64]]:
         """Return the weighted sum of kernels between the rows of A and the labelled rows, and its diagonal on A.
 
-        The diagonal of the graph's kernels needs the features of all training points, of size n x n_hat.
+        The diagonal of the graph's kernels needs the features of all training points, of size n x n_hat. With `alike`
+        rows of A are scaled as labelled rows are, and not by the interpolated s of the decision function: nothing but
+        its label then tells a labelled row from another row of the graph. With `as_new` they are placed by their
+        neighbours even where the graph knows them.
         """
         values, own = np.zeros((A.shape[0], self.n_rows)), np.zeros(A.shape[0])
         for name, weight in weights.items():
-            K, diagonal = self._cross(name, A)
+            if name in OF_GRAPH:
+                K, diagonal = self.of_graph(name).cross(A, alike=alike, as_new=as_new)
+            else:
+                K, diagonal = self._cross(name, A)
             values, own = values + weight * K, own + weight * diagonal
         return values, own
 
     def _cross(self, name: str, A: Any) -> tuple[Matrix, NDArray[np.float64]]:
-        if name in OF_GRAPH:
-            return self.of_graph(name).cross(A)
+        """Return the base kernel or its kernel extension between the rows of A and the labelled rows."""
         unit = self.unit(name)
         if name == "base":
             return unit * self.kernel.base(A, self.X_L), unit * self.kernel.base.diag(A)

@@ -31,7 +31,6 @@ SHARES: tuple[float, ...] = (0.0, 0.1, 0.3, 0.5, 0.8, 1.0)  # of the base kernel
 ALPHAS = tuple(10.0**e for e in np.arange(-3.0, 0.51, 0.5))  # for classes, kernels of unit diagonal
 ALPHAS_OF_TARGETS = tuple(10.0**e for e in np.arange(-5.0, 0.1, 1.0))
 TEMPERATURES = 2.0 ** np.arange(6)  # of held-out values, as log-odds
-LARGEST_GAP = 20.0  # of values behind others, before the temperature: exponentials must not overflow
 PRIOR_SHARE, WIDTH_OF_SHARE = 0.1, 0.3
 PRIOR_LOG_ALPHA, WIDTH_OF_LOG_ALPHA = -1.0, 1.0
 
@@ -84,19 +83,9 @@ class Trial:
         return float(_losses(held_out[None], problem, everything)[0]) + self.penalty
 
     def losses_without_each(self, problem: LearningProblem) -> Vector:
-        """Return, for each example i, the leave-one-out loss on the others of models that have not seen i.
-
-        Without i and j the residual of j is closed form too: with e the leave-one-out residuals and C the correlations
-        of P it is (e_j - e_i P_ij / P_jj) / (1 - C_ij^2).
-        """
-        P, e = self.ridge.inverse, self.ridge.residuals
-        own = np.diagonal(P)
-        roots = 1.0 / np.sqrt(np.maximum(own, np.finfo(float).tiny))
-        correlation = roots[:, None] * P * roots
-        to_other = np.divide(P, own, out=np.zeros_like(P), where=own > 0.0)  # P_ij / P_jj: weights may be 1e300
-        left = np.maximum(1.0 - correlation**2, np.finfo(float).eps)
-        residuals = (e - to_other[:, :, None] * e[:, None]) / left[:, :, None]
-        return _losses(problem.Y - residuals, problem, ~np.eye(len(P), dtype=bool)) + self.penalty
+        """Return, for each example i, the leave-one-out loss on the others of models that have not seen i."""
+        held_out = problem.Y - self.ridge.residuals_without_each()
+        return _losses(held_out, problem, ~np.eye(len(held_out), dtype=bool)) + self.penalty
 
 
 def trials(mixture: KernelMixture, problem: LearningProblem, extension: str, coverage: Coverage) -> Iterator[Trial]:
@@ -149,7 +138,11 @@ def _surprise(held_out: NDArray[np.float64], classes: NDArray[np.intp], weights:
     seen = (weights > 0.0).astype(np.intp) @ is_of.astype(np.intp)  # (m, classes): counted examples
     weights = np.where(seen[:, classes] > 1, weights, 0.0)
     values = np.concatenate([-held_out, held_out], axis=2) if held_out.shape[2] == 1 else held_out
-    own = np.take_along_axis(values, np.broadcast_to(classes[None, :, None], (*values.shape[:2], 1)), axis=2)
-    behind = np.minimum(0.5 * (values - own), LARGEST_GAP)  # targets -1 and 1: 0 and 1, shifted
-    losses = [(weights * np.log(np.exp(t * behind).sum(axis=2))).sum(axis=1) for t in TEMPERATURES]
+    values = 0.5 * values  # targets -1 and 1: 0 and 1, shifted
+    largest = values.max(axis=2)
+    own = values[:, np.arange(len(classes)), classes]
+    powers, losses = np.exp(values - largest[:, :, None]), []
+    for t in TEMPERATURES:  # each is twice the one before
+        losses.append((weights * (np.log(powers.sum(axis=2)) + t * (largest - own))).sum(axis=1))
+        powers = np.square(powers)
     return np.min(losses, axis=0)

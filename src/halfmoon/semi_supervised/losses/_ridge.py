@@ -55,6 +55,29 @@ class RidgeSolution(DualSolution):
         explained = np.einsum("ij,ij->i", cross @ self.inverse, cross)
         return np.maximum(own - explained + (1.0 - 2.0 * cross @ self.sums) / self.sums.sum(), 0.0)
 
+    @property
+    def scale(self) -> float:
+        """Root mean square of the studentised leave-one-out residuals: the unit of predictive deviations."""
+        studentised = self.residuals * np.sqrt(np.maximum(np.diagonal(self.inverse), 0.0))[:, None]
+        unit = float(np.abs(studentised).max()) or 1.0  # squares of targets may overflow
+        return unit * float(np.sqrt(np.mean(np.square(studentised / unit))))
+
+    def residuals_without_each(self) -> NDArray[np.float64]:
+        """Return leave-one-out residuals of the examples j after leaving out i, of shape (i, j, c).
+
+        With e the leave-one-out residuals and C the correlations of P it is (e_j - e_i P_ij / P_jj) / (1 - C_ij^2);
+        that of i itself is its ordinary leave-one-out residual.
+        """
+        P, e = self.inverse, self.residuals
+        own = np.diagonal(P)
+        roots = 1.0 / np.sqrt(np.maximum(own, np.finfo(float).tiny))
+        correlation = roots[:, None] * P * roots
+        to_other = np.divide(P, own, out=np.zeros_like(P), where=own > 0.0)  # weights may be 1e300
+        left = np.maximum(1.0 - correlation**2, np.finfo(float).eps)  # two examples: nothing predicts the other
+        residuals = (e - to_other[:, :, None] * e[:, None]) / left[:, :, None]
+        residuals[np.arange(len(P)), np.arange(len(P))] = e
+        return residuals
+
 
 class RidgePath:
     """Minimise sum_i w_i (y_i - f(x_i) - b)^2 + alpha |f|^2 with a free intercept b, for any alpha.
