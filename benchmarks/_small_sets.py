@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +18,9 @@ from sklearn.datasets import (
 )
 from sklearn.preprocessing import StandardScaler
 
-N_ROWS, N_NEW = 500, 250  # at most
+from halfmoon import DataDependentKernel, LapRLSRegressor
+
+N_ROWS, N_NEW, N_LANDMARKS = 500, 250, 200  # at most
 
 
 @dataclass(frozen=True)
@@ -93,3 +95,26 @@ def draw_set(maker: Maker, data: Path | None, rng: np.random.Generator) -> Small
     n = min(N_ROWS, 2 * len(X) // 3)
     rows, new = order[:n], order[n : n + N_NEW]
     return SmallSet(X[rows], y[rows], X[new], y[new])
+
+
+def geometries(small: SmallSet, labels: int, rng: np.random.Generator) -> Iterator[tuple[np.ndarray, object]]:
+    """Yield draws of the labelled rows, each with a kernel whose landmarks follow it."""
+    n, kernel = len(small.y), None
+    classes = small.y.dtype.kind in "iu"
+    while True:
+        mask = np.zeros(n, dtype=bool)
+        mask[rng.choice(n, labels, replace=False)] = True
+        if classes and len(np.unique(small.y[mask])) < 2:
+            continue
+        if kernel is None:
+            seed = int(rng.integers(2**31))
+            unfitted = DataDependentKernel(n_landmarks=min(N_LANDMARKS, n), random_state=seed, n_jobs=1)
+            kernel = unfitted.fit(small.X, np.where(mask, 0, -1))
+        yield mask, kernel.rewarp(geometry=kernel.geometry_.replace(labeled=mask))
+
+
+def fitted(estimator: type, small: SmallSet, mask: np.ndarray, kernel: object):
+    """Return an estimator of default parameters, fitted on a kernel that is there."""
+    model = estimator()
+    few = np.where(mask, small.y, np.nan if estimator is LapRLSRegressor else -1)
+    return model.adopt(model.learn(model.problem(small.X, few), kernel))

@@ -18,40 +18,16 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks._machine import machine
-from benchmarks._small_sets import TARGETS, Maker, SmallSet, classification_sets, draw_set
-from halfmoon import DataDependentKernel, LapRLSClassifier, LapRLSRegressor, LapSVC
+from benchmarks._small_sets import TARGETS, Maker, classification_sets, draw_set, fitted, geometries
+from halfmoon import LapRLSClassifier, LapRLSRegressor, LapSVC
 from halfmoon.exceptions import DisconnectedGraphWarning
-from halfmoon.semi_supervised import learn
 from halfmoon.semi_supervised._conformal import ROUNDING
 
-LABELS, LEVELS, N_LANDMARKS, N_ASKED = (20, 50, 100), (0.8, 0.9, 0.95), 200, 100
+LABELS, LEVELS, N_ASKED = (20, 50, 100), (0.8, 0.9, 0.95), 100
 DRAWS_PER_SET = 20
 WITHIN = {1.0: 0.683, 1.96: 0.95}  # share of a normal distribution within so many deviations
 Outcome = tuple[tuple[str, str, float], tuple[float, float]]
 Found = dict[tuple[str, str, float], list[tuple[float, float]]]
-
-
-def geometries(small: SmallSet, labels: int, rng: np.random.Generator) -> Iterator[tuple[np.ndarray, object]]:
-    """Yield draws of the labelled rows, each with a kernel whose landmarks follow it."""
-    n, kernel = len(small.y), None
-    classes = small.y.dtype.kind in "iu"
-    while True:
-        mask = np.zeros(n, dtype=bool)
-        mask[rng.choice(n, labels, replace=False)] = True
-        if classes and len(np.unique(small.y[mask])) < 2:
-            continue
-        if kernel is None:
-            seed = int(rng.integers(2**31))
-            unfitted = DataDependentKernel(n_landmarks=min(N_LANDMARKS, n), random_state=seed, n_jobs=1)
-            kernel = unfitted.fit(small.X, np.where(mask, 0, -1))
-        yield mask, kernel.rewarp(geometry=kernel.geometry_.replace(labeled=mask))
-
-
-def fitted(estimator: type, small: SmallSet, mask: np.ndarray, kernel: object):
-    """Return an estimator of default parameters, fitted on a kernel that is there."""
-    model = estimator()
-    few = np.where(mask, small.y, np.nan if estimator is LapRLSRegressor else -1)
-    return model.adopt(learn(model.problem(small.X, few), kernel, model.loss, model.given_alpha))
 
 
 def count_sets(p: np.ndarray, classes: np.ndarray, y: np.ndarray) -> Iterator[tuple[float, float, float]]:

@@ -179,7 +179,7 @@ def test_verdicts_are_right_on_moons(rng):
         X, y = make_moons(400, noise=0.08, random_state=int(rng.integers(1 << 31)))
         few = labelled(rng, y, 15)
         model = LapRLSClassifier(n_neighbors=10, random_state=0).fit(X, few)
-        plain = model._base_decision()(X)[:, 0] > 0.0
+        plain = model.base_decision()(X)[:, 0] > 0.0
         gain = np.mean(model.predict(X) == y) - np.mean(plain == y)
         verdict = model.report_.verdict
         assert verdict != "help" or gain > 0.0

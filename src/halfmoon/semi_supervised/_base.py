@@ -256,7 +256,7 @@ class LapEstimator(BaseEstimator):
         names = type(self).__name__, f"{learned.mixture.kernel.base.name} kernel, labelled rows alone"
         sample = _unlabeled_sample(learned.problem)
         nothing = np.zeros((0, len(learned.solution.intercept)))
-        decisions = learned.decision, self._base_decision()
+        decisions = learned.decision, self.base_decision()
         of_model, of_base = (decide(sample) if sample.shape[0] else nothing for decide in decisions)
         compared = self._compare(names, of_model, of_base)
         return Report(
@@ -277,8 +277,8 @@ class LapEstimator(BaseEstimator):
     def _disagreement(self, of_model: Matrix, of_base: Matrix) -> float:
         """Return how much the two differ on a sample of the unlabelled rows."""
 
-    def _base_decision(self) -> DecisionFunction:
-        """Return the model that the base kernel gives on the labelled rows alone."""
+    def base_decision(self) -> DecisionFunction:
+        """Return the decision function that the base kernel gives on the labelled rows alone."""
         learned = self._fitted
         problem, mixture = learned.problem, learned.mixture
         choice = select_mixture(mixture, problem, "base", coverage_of(problem, learned.kernel))
@@ -295,7 +295,8 @@ class LapEstimator(BaseEstimator):
         >>> from halfmoon import LapRLSClassifier
         >>> X, y = make_moons(200, noise=0.1, random_state=0)
         >>> print(LapRLSClassifier().fit(X, np.where(np.arange(200) % 20 == 0, y, -1)).diagnose())
-        LapRLSClassifier ...
+        LapRLSClassifier: 200 distinct rows, 10 labelled; ...
+          ...
         """
         return Diagnosis.of(self._fitted, self.report_)
 
