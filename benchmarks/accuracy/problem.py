@@ -27,7 +27,7 @@ class Problem:
     priors : ndarray of shape (k,)
         Shares of the classes among the rows in the graph, for methods that are told.
     W : csr_matrix or None
-        halfmoon's graph, on distinct rows.
+        halfmoon's graph, on distinct rows, connected.
     point : ndarray of int or None
         Vertex of each row.
     seed : int
