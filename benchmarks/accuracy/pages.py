@@ -8,7 +8,7 @@ from pathlib import Path
 
 from benchmarks.accuracy.data import SETS
 from benchmarks.accuracy.plot import OURS, draw_ranks
-from benchmarks.accuracy.report import PRIORS, VIEWS, Errors, behind, mean_over, set_tables, summary
+from benchmarks.accuracy.report import PRIORS, VIEWS, Errors, behind, lost_rows, mean_over, set_tables, summary
 from benchmarks.accuracy.store import Result
 
 BEGIN, END = "<!-- accuracy: begin -->", "<!-- accuracy: end -->"
@@ -59,9 +59,11 @@ def short(results: Sequence[Result], methods: Sequence[str]) -> Iterator[str]:
         errors = Errors.of(results, view, list(SETS), [m for m in methods if not m.endswith(PRIORS)])
         told = Errors.of(results, view, list(SETS), [m for m in methods if m.endswith(PRIORS)])
         yield from [f"### On {title}", "", *summary(errors), "", *_lags(errors)]
+        yield from ["", "Where neither is best nor within one standard error of it:", "", *lost_rows(errors, OURS)]
         if view == "train":
             yield from ["", *mean_over(errors, "MNIST", VERY_FEW)]
-        yield from [f"### On {title}, class priors given", "", *summary(told), ""]
+        if told.rows:
+            yield from ["", f"### On {title}, class priors given", "", *summary(told), ""]
         if view == "train":
             yield from mean_over(told, "MNIST", VERY_FEW)
 

@@ -17,9 +17,11 @@ def draw_ranks(panels: Mapping[str, Errors], path: Path) -> None:
     matplotlib.use("Agg")
     from matplotlib import pyplot as plt
 
-    ranked = {title: errors.ranks() for title, errors in panels.items()}
+    ranked = {title: errors.ranks() for title, errors in panels.items() if len(errors.complete()) > 1}
+    if not ranked:
+        return
     tallest = max(len(ranks) for ranks, _ in ranked.values())
-    figure, axes = plt.subplots(1, len(panels), figsize=(5.2 * len(panels), 1.2 + 0.34 * tallest), squeeze=False)
+    figure, axes = plt.subplots(1, len(ranked), figsize=(5.2 * len(ranked), 1.2 + 0.34 * tallest), squeeze=False)
     for axis, (title, (ranks, difference)) in zip(axes[0], ranked.items(), strict=True):
         names = sorted(ranks, key=lambda name: ranks[name])
         for place, name in enumerate(names):

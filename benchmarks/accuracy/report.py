@@ -69,8 +69,10 @@ class Errors:
         return [m for m in self.methods if all(m in self.curves[row] for row in self.rows)]
 
     def ranks(self) -> tuple[dict[str, float], float]:
-        """Return the mean ranks of the complete methods, and the critical difference."""
+        """Return the mean ranks of the complete methods, and the critical difference; none if there are not two."""
         methods = self.complete()
+        if not self.rows or len(methods) < 2:
+            return {}, float("nan")
         table = np.array([[self.mean(row, method) for method in methods] for row in self.rows])
         means, n_blocks = mean_ranks(table, [name for name, _ in self.rows])
         return dict(zip(methods, means.tolist(), strict=True)), critical_difference(len(methods), n_blocks)
@@ -150,3 +152,17 @@ def behind(errors: Errors, method: str, other: str, n_classes: dict[str, int]) -
     both = [row for row in rows if {method, other} <= errors.curves[row].keys()]
     lags = [(_mean(errors, row, method) - _mean(errors, row, other), row) for row in both]
     return max(lags) if lags else None
+
+
+def lost_rows(errors: Errors, ours: Sequence[str]) -> Iterator[str]:
+    """Yield the rows on which none of some methods is best or within one standard error of the best."""
+    yield f"| data | labels per class | best | its error % | {' | '.join(ours)} |"
+    yield "|---|" + "---|" * (len(ours) + 3)
+    for row in errors.rows:
+        curves = errors.curves[row]
+        near = near_best(curves)
+        if not any(near.get(method, False) for method in ours):
+            best = min(curves, key=lambda method: _mean(errors, row, method))
+            cells = [f"{_mean(errors, row, m):.1f}" if m in curves else NOTHING for m in ours]
+            yield f"| {row[0]} | {row[1]} | {best} | {_mean(errors, row, best):.1f} | {' | '.join(cells)} |"
+    yield ""

@@ -18,7 +18,7 @@ from benchmarks.accuracy.ours import SCIKIT_LEARN
 from benchmarks.accuracy.pages import BEGIN, END, replaced
 from benchmarks.accuracy.problem import Answer, Method, Problem, read_problem, write_arrays
 from benchmarks.accuracy.ranks import critical_difference, mean_ranks, near_best
-from benchmarks.accuracy.report import Errors, behind, set_tables, summary
+from benchmarks.accuracy.report import Errors, behind, lost_rows, set_tables, summary
 from benchmarks.accuracy.run import Plan, TookTooLong, Worker, run
 from benchmarks.accuracy.store import Result, Store
 from benchmarks.accuracy.tuning import tuned
@@ -182,6 +182,10 @@ def test_tables_say_who_is_best_and_who_did_not_run():
     assert "| poor | 9.5 ± 0.5 (2) | 1.00 |" in table  # two draws of three
     assert "| slow | not run (> 60 s) | n/a |" in table
     assert "| good | 1 | 1 | 1 (100 %) | n/a | n/a | 1.00 |" in list(summary(errors))
+    assert list(lost_rows(errors, ["poor"]))[2:-1] == [
+        "| digits | 30 | slow | 5.0 | n/a |",
+        "| wine | 30 | good | 3.0 | 9.5 |",
+    ]
     assert behind(errors, "poor", "good", {"wine": 3, "digits": 10}) == (6.5, ("wine", 30))
 
 
