@@ -44,13 +44,20 @@ def standard_error(values: Sequence[float]) -> float:
     return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
 
 
+def best_method(curves: Mapping[str, Curve]) -> str:
+    """Return the method with the smallest mean error among those that ran on the most draws: fewer may be easier."""
+    most = max(len(curve) for curve in curves.values())
+    means = {name: float(np.mean(list(curve.values()))) for name, curve in curves.items() if len(curve) == most}
+    return min(means, key=lambda name: means[name])
+
+
 def near_best(curves: Mapping[str, Curve]) -> dict[str, bool]:
     """Tell which methods are best or within one standard error of the best, on the draws that both have.
 
     The standard error is that of the paired differences: all methods see the same draws, so how hard a draw is
     cancels.
     """
-    best = min(curves, key=lambda name: float(np.mean(list(curves[name].values()))))
+    best = best_method(curves)
     return {name: name == best or _is_near(curve, curves[best]) for name, curve in curves.items()}
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.accuracy.ranks import Curve, critical_difference, mean_ranks, near_best, standard_error
+from benchmarks.accuracy.ranks import Curve, best_method, critical_difference, mean_ranks, near_best, standard_error
 from benchmarks.accuracy.store import Result
 
 VIEWS = {"train": "unlabelled rows of the graph", "new": "new points"}
@@ -115,7 +115,7 @@ def summary(errors: Errors) -> Iterator[str]:
     yield "|---|---|---|---|---|---|---|"
     for method, rows in sorted(found, key=lambda pair: -share[pair[0]]):
         means = [_mean(errors, row, method) for row in rows]
-        best = sum(_best(errors, row) == mean for row, mean in zip(rows, means, strict=True))
+        best = sum(best_method(errors.curves[row]) == method for row in rows)
         within = f"{share[method] * len(rows):.0f} ({100 * share[method]:.0f} %)"
         overall = f"{ranks[method]:.2f} | {np.mean(means):.1f}" if method in ranks else f"{NOTHING} | {NOTHING}"
         times = [t for (_, m), values in errors.seconds.items() if m == method for t in values]
@@ -125,10 +125,6 @@ def summary(errors: Errors) -> Iterator[str]:
         f"{len(errors.rows)} rows (data sets by labels per class). Mean ranks and mean errors are of the methods that "
         f"ran on all rows; critical difference of mean ranks {difference:.2f} (Nemenyi, 5 %)."
     )
-
-
-def _best(errors: Errors, row: Row) -> float:
-    return min(_mean(errors, row, method) for method in errors.curves[row])
 
 
 def _mean(errors: Errors, row: Row, method: str) -> float:
@@ -162,7 +158,7 @@ def lost_rows(errors: Errors, ours: Sequence[str]) -> Iterator[str]:
         curves = errors.curves[row]
         near = near_best(curves)
         if not any(near.get(method, False) for method in ours):
-            best = min(curves, key=lambda method: _mean(errors, row, method))
+            best = best_method(curves)
             cells = [f"{_mean(errors, row, m):.1f}" if m in curves else NOTHING for m in ours]
             yield f"| {row[0]} | {row[1]} | {best} | {_mean(errors, row, best):.1f} | {' | '.join(cells)} |"
     yield ""

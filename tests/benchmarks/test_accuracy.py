@@ -17,7 +17,7 @@ from benchmarks.accuracy.draws import LABELS, draw
 from benchmarks.accuracy.ours import SCIKIT_LEARN
 from benchmarks.accuracy.pages import BEGIN, END, replaced
 from benchmarks.accuracy.problem import Answer, Method, Problem, read_problem, write_arrays
-from benchmarks.accuracy.ranks import critical_difference, mean_ranks, near_best
+from benchmarks.accuracy.ranks import best_method, critical_difference, mean_ranks, near_best
 from benchmarks.accuracy.report import Errors, behind, lost_rows, set_tables, summary
 from benchmarks.accuracy.run import Plan, TookTooLong, Worker, run
 from benchmarks.accuracy.store import Result, Store
@@ -69,6 +69,12 @@ def test_near_the_best_is_judged_by_paired_differences(rng):
     sometimes = dict(enumerate(hard + np.tile([3.0, -2.9], 5)))
     near = near_best({"best": best, "behind": always_behind, "sometimes": sometimes})
     assert near == {"best": True, "behind": False, "sometimes": True}
+
+
+def test_a_method_that_ran_on_easy_draws_only_is_not_the_best():
+    curves = {"all draws": {0: 1.0, 1: 9.0}, "the easy one": {0: 2.0}}
+    assert best_method(curves) == "all draws"
+    assert near_best(curves) == {"all draws": True, "the easy one": False}
 
 
 def test_labels_are_nested_and_draws_repeat(seed):
