@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import sys
 import warnings
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 from benchmarks.accuracy import ours, peers
@@ -47,7 +48,7 @@ def options() -> argparse.Namespace:
     parser.add_argument("--draws", type=int, default=10, help="draws at most; large sets have five")
     parser.add_argument("--seed", type=int, default=0, help="seed of all draws")
     parser.add_argument("--limit", type=float, default=60.0, help="seconds of processor time that a fit may take")
-    parser.add_argument("--budget", type=float, default=400.0, help="seconds of a method on a set; then no new draw")
+    parser.add_argument("--budget", type=float, default=200.0, help="seconds of a method on a set; then no new draw")
     parser.add_argument("--tuned", action="store_true", help="tune every method by cross-validation on the labels")
     parser.add_argument("--forget", action="store_true", help="put away results of the named methods, and stop")
     parser.add_argument("--report", action="store_true", help="only make tables and picture of what is there")
@@ -73,12 +74,36 @@ def main() -> None:
 
 
 def measure(given: argparse.Namespace, methods: list[Method], store: Store) -> None:
-    """Run what is missing."""
-    workers = {"ours": Worker(sys.executable, "ours"), "peers": Worker(given.peers, "peers")}
-    foreign = {method for group in peers.GROUPS.values() for method in group}
-    plan = Plan(
+    """Run what is missing, the two environments beside each other."""
+    tables = {"ours": (sys.executable, ours.GROUPS), "peers": (str(Path(given.peers).absolute()), peers.GROUPS)}
+    tables = {table: (python, groups) for table, (python, groups) in tables.items() if _some(groups, methods)}
+    if "peers" in tables and not Path(given.peers).exists():
+        raise SystemExit(f"{given.peers} does not exist: name the Python of the peers' environment with --peers.")
+    workers = []
+    with ThreadPoolExecutor(len(tables)) as pool:
+        try:
+            runs = []
+            for table, (python, groups) in tables.items():
+                workers.append(Worker(python, table))
+                plan = plan_of(given, {method: workers[-1] for method in _some(groups, methods)})
+                runs.append(pool.submit(follow, plan, store))
+            for finished in as_completed(runs):
+                finished.result()
+        finally:
+            for worker in workers:
+                worker.end()
+
+
+def _some(groups: dict[str, tuple[Method, ...]], methods: list[Method]) -> list[Method]:
+    """Return the methods that are in some groups."""
+    return [method for method in methods if any(method in group for group in groups.values())]
+
+
+def plan_of(given: argparse.Namespace, methods: dict[Method, Worker]) -> Plan:
+    """Return what the command line asks for."""
+    return Plan(
         sets=[name for name in given.sets if given.data or not SETS[name].in_folder],
-        methods={method: workers["peers" if method in foreign else "ours"] for method in methods},
+        methods=methods,
         labels=given.labels,
         draws=given.draws,
         seed=given.seed,
@@ -87,12 +112,12 @@ def measure(given: argparse.Namespace, methods: list[Method], store: Store) -> N
         budget=given.budget,
         folder=given.data,
     )
-    try:
-        for result in run(plan, store):
-            print(line(result), flush=True)
-    finally:
-        for worker in workers.values():
-            worker.end()
+
+
+def follow(plan: Plan, store: Store) -> None:
+    """Run a plan and print what it finds."""
+    for result in run(plan, store):
+        print(line(result), flush=True)
 
 
 def line(result: Result) -> str:

@@ -82,7 +82,7 @@ BOTH = ("", ", priors")
 HALFMOON = (
     Method("LapSVC", partial(warped, LapSVC), BOTH, tune=partial(searched, LapSVC)),
     Method("LapRLSClassifier", partial(warped, LapRLSClassifier), BOTH, tune=partial(searched, LapRLSClassifier)),
-    Method("LapSVM, dense", dense_lapsvm, grid={"eta": [0.1, 1.0, 10.0], "power": [1, 2]}, largest=2_000),
+    Method("LapSVM, dense", dense_lapsvm, grid={"eta": [0.1, 1.0, 10.0], "power": [1, 2]}, largest=1_500),
 )
 SCIKIT_LEARN = (
     Method("SVC", partial(supervised, SVC), grid={"C": [1, 10, 100], "gamma": ["scale", 0.01, 0.1, 1.0]}),

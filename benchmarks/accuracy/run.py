@@ -8,6 +8,7 @@ import selectors
 import signal
 import subprocess
 import tempfile
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,6 +29,10 @@ class TookTooLong(Exception):
     """A worker was ended: its task took more time than the limit."""
 
 
+class WorkerEnded(Exception):
+    """A worker was ended because the run is over."""
+
+
 @dataclass
 class Worker:
     """A process that solves problems with the methods of a table; it is started when needed, and again if it died."""
@@ -35,18 +40,31 @@ class Worker:
     python: str
     table: str
     process: Any = field(default=None, init=False)
+    is_over: bool = field(default=False, init=False)
+    asking: Any = field(default_factory=threading.Lock, init=False)
 
     def ask(self, task: dict[str, Any]) -> dict[str, Any]:
         """Return the reply to a task."""
         seconds = PATIENCE * task["limit"]
-        if self.process is None:
-            self._start(seconds)
-        self.process.stdin.write(json.dumps(task) + "\n")
-        self.process.stdin.flush()
-        return self._reply(seconds)
+        with self.asking:
+            if self.is_over:
+                raise WorkerEnded
+            if self.process is None:
+                self._start(seconds)
+            self.process.stdin.write(json.dumps(task) + "\n")
+            self.process.stdin.flush()
+            return self._reply(seconds)
 
     def end(self) -> None:
-        """End the process."""
+        """End the process for good; what it was doing is no result."""
+        self.is_over = True
+        process = self.process
+        if process is not None:
+            process.kill()  # whoever waits for it stops waiting
+        with self.asking:
+            self._close()
+
+    def _close(self) -> None:
         if self.process is not None:
             self.process.kill()
             self.process.wait()
@@ -57,9 +75,16 @@ class Worker:
     def _start(self, seconds: float) -> None:
         command = [self.python, "-m", "benchmarks.accuracy.worker", self.table]
         self.process = subprocess.Popen(
-            command, cwd=ROOT, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            command,
+            cwd=ROOT,
+            text=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,  # Ctrl-C is for the parent, which ends it
         )
-        self._reply(seconds)
+        if "failed" in self._reply(seconds):
+            raise RuntimeError(f"{' '.join(command)} does not start: run it by hand in {ROOT} to see why.")
 
     def _reply(self, seconds: float) -> dict[str, Any]:
         with selectors.DefaultSelector() as selector:
@@ -69,7 +94,9 @@ class Worker:
         if line:
             return json.loads(line)
         status = self.process.wait() if is_ready else -signal.SIGXCPU
-        self.end()
+        self._close()
+        if self.is_over:
+            raise WorkerEnded
         if status == -signal.SIGXCPU:
             raise TookTooLong
         return {"failed": f"the process ended with status {status}"}
@@ -108,7 +135,7 @@ class Plan:
     seed: int = 0
     tuned: bool = False
     limit: float = 60.0
-    budget: float = 400.0
+    budget: float = 200.0
     folder: Path | None = None
 
     def key(self, name: str, row: str, labels: int, number: int) -> Any:
