@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 DATA ?=
 BENCH_DATA := $(if $(DATA),--data $(DATA))
 
-.PHONY: demo test lint types suite bench docs package clean
+.PHONY: demo test lint types suite bench bench-accuracy docs package clean
 
 demo: $(VENV)/.demo-installed
 	$(BIN)/python -m halfmoon.experiments.demo --out demo.png
@@ -42,7 +42,19 @@ bench: $(VENV)/.bench-installed
 	$(if $(DATA),$(BIN)/python -m benchmarks.tuning $(BENCH_DATA))
 
 $(VENV)/.bench-installed: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --editable ".[bench]"
+	$(BIN)/python -m pip install --quiet --editable ".[bench,plot]"
+	touch $@
+
+# Errors beside those of GraphLearning and LAMDA-SSL, which need old versions (see benchmarks/peers.txt).
+PEERS_PYTHON ?= python3.11
+
+bench-accuracy: $(VENV)/.bench-installed $(VENV)-peers/.installed
+	$(BIN)/python -m benchmarks.accuracy --peers $(VENV)-peers/bin/python $(BENCH_DATA)
+
+$(VENV)-peers/.installed: benchmarks/peers.txt
+	$(PEERS_PYTHON) -m venv $(VENV)-peers
+	$(VENV)-peers/bin/python -m pip install --quiet --requirement benchmarks/peers.txt
+	$(VENV)-peers/bin/python -m pip install --quiet --no-deps LAMDA-SSL==1.0.2
 	touch $@
 
 docs: $(VENV)/.docs-installed
@@ -64,4 +76,4 @@ package:
 
 clean:
 	rm -rf dist $(VENV)-build $(VENV)-package docs/_build docs/auto_examples docs/generated docs/sg_execution_times.rst
-	rm -rf $(VENV) .coverage .mypy_cache .pytest_cache .ruff_cache .import_linter_cache demo.png
+	rm -rf $(VENV) $(VENV)-peers .coverage .mypy_cache .pytest_cache .ruff_cache .import_linter_cache demo.png
