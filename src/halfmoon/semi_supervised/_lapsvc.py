@@ -34,8 +34,10 @@ class LapSVC(LapClassifier):
         leave-one-out of a ridge regression, how much of the graph and how much of the base kernel to use.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes.
-    priors : array-like of shape (n_classes,), default=None
-        Shares of the classes among all rows: decision values are shifted until the training rows agree.
+    priors : array-like of shape (n_classes,), dict, "balanced" or None, default=None
+        Shares of the classes among all rows, in the order of `classes_`; whole numbers are counts, a dict names the
+        classes, "balanced" means equal shares. The landmarks get classes that agree with labels and shares and become
+        examples; then the decision values are shifted until the training rows agree.
     probability : bool, default=False
         Fit what `predict_proba` needs.
     n_neighbors, n_landmarks, random_state, n_jobs : default=None
@@ -51,6 +53,8 @@ class LapSVC(LapClassifier):
         The kernel, fitted on the distinct rows of X.
     choice_ : Choice
         Which kernels are summed, with which weights, and why.
+    report_ : Report
+        How good the model is on labels it has not seen, and whether the unlabelled rows help.
     transduction_ : ndarray of shape (n,)
         Classes of the training rows.
     decision_function_ : ndarray of shape (n,) or (n, n_classes)
