@@ -3,8 +3,8 @@ When unlabelled data do not help
 ================================
 
 Two overlapping Gaussians in 100 dimensions. Points of both classes are each other's neighbours, so the graph knows
-little of the classes. :meth:`~halfmoon.LapRLSClassifier.diagnose` compares the model with the base kernel alone on
-held-out labels and says so. On the digits data it says the opposite.
+little of the classes. The labels choose the base kernel alone, and the report of the model says that the unlabelled rows
+do not help. On the digits data they do, and 150 labels show it.
 """
 
 import matplotlib.pyplot as plt
@@ -18,14 +18,14 @@ y = rng.integers(2, size=1500)
 X = rng.normal(size=(1500, 100)) + np.where(y == 1, 0.2, -0.2)[:, None]
 few = np.where(np.arange(1500) < 100, y, -1)
 gaussians = LapRLSClassifier(kernel=DataDependentKernel(n_landmarks=200, random_state=0)).fit(X, few)
-print(gaussians.diagnose())
+print(gaussians.report_)
 
 # %%
 X_digits, y_digits = load_digits(return_X_y=True)
-few_digits = np.where(np.arange(len(y_digits)) < 60, y_digits, -1)
+few_digits = np.where(rng.permutation(len(y_digits)) < 150, y_digits, -1)
 kernel = DataDependentKernel(n_neighbors=8, n_landmarks=200, random_state=0)
 digits = LapRLSClassifier(kernel=kernel).fit(X_digits, few_digits)
-print(digits.diagnose())
+print(digits.report_)
 
 # %%
 # The readout can be drawn as well.

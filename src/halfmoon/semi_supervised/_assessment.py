@@ -82,7 +82,7 @@ def compare_classes(
         wins=wins,
         losses=losses,
         verdict=verdict,
-        labels_to_tell=_labels_to_tell(rate, gain, n + total) if verdict == "cannot be told" else None,
+        labels_to_tell=_labels_to_tell(rate, max(abs(gain), error), n + total) if verdict == "cannot be told" else None,
     )
 
 
@@ -115,7 +115,8 @@ def compare_targets(
     rest = float(np.mean(np.square(differ / unit))) / variance if differ.size else 0.0
     verdict = _verdict_on_targets(gain, error, len(y), differ.size > 0, rest, 1.0 - scores[1].value)
     spread = error * np.sqrt(len(y)) if np.isfinite(error) else 1.0
-    needed = int(min(DETECTABLE * (spread / max(abs(gain), NOTICEABLE)) ** 2, 1e9))
+    likely = max(abs(gain), error if np.isfinite(error) else 0.0, NOTICEABLE)
+    needed = int(min(DETECTABLE * (spread / likely) ** 2, 1e9))
     return Comparison(
         model=scores[0],
         base=scores[1],
@@ -165,7 +166,8 @@ def _upper_share(count: int, total: int) -> float:
 
 def _labels_to_tell(rate: float, gain: float, most: int) -> int | None:
     """Return how many labels a sign test needs for a gain like this, if it is worth a point; None: more than `most`."""
-    return _rounded(int(DETECTABLE * rate / max(abs(gain), NOTICEABLE) ** 2), most)
+    gain = max(gain, NOTICEABLE) if np.isfinite(gain) else NOTICEABLE
+    return _rounded(int(DETECTABLE * rate / gain**2), most)
 
 
 def _rounded(needed: int, most: int) -> int | None:
