@@ -125,7 +125,8 @@ class AssumedClasses:
     def settle(self, choice: Choice) -> LearningProblem:
         """Return the problem with the classes that the landmarks settle on."""
         ridge = RidgePath(self.mixture.mixed(choice.weights), self._targets(None), self.weights).at(choice.alpha)
-        numbers, _ = self._settled(choice, ridge.inverse, ridge.sums, self._from_labels(choice))
+        to_intercept = ridge.sums / ridge.sums.sum()
+        numbers, _ = self._settled(choice, ridge.inverse, to_intercept, self._from_labels(choice))
         return self.problem.extended(self.landmarks, numbers[self._n_labeled :], self.weights[self._n_labeled :])
 
     def held_out(self, choice: Choice) -> Matrix:
@@ -138,10 +139,9 @@ class AssumedClasses:
         K = self.mixture.mixed(choice.weights)
         values = np.empty_like(self.problem.Y)
         for i in range(self._n_labeled):
-            P, sums = _without(ridge.inverse, ridge.sums, i)
-            P_alone, sums_alone = _without(alone.inverse, alone.sums, i)
-            start = K[:, : self._n_labeled] @ (P_alone @ self.problem.Y) + sums_alone @ self.problem.Y
-            _, f = self._settled(choice, P, sums, start)
+            P_alone, alone_to_intercept = _without(alone.inverse, alone.sums, i)
+            start = K[:, : self._n_labeled] @ (P_alone @ self.problem.Y) + alone_to_intercept @ self.problem.Y
+            _, f = self._settled(choice, *_without(ridge.inverse, ridge.sums, i), start)
             values[i] = f[i] + offsets_for_shares(f[self._n_labeled :], self.shares)
         return values
 
@@ -155,8 +155,11 @@ class AssumedClasses:
         alone = self._label_ridge(choice)
         return self.mixture.mixed(choice.weights)[:, : self._n_labeled] @ alone.dual + alone.intercept
 
-    def _settled(self, choice: Choice, P: Matrix, sums: Vector, f: Matrix) -> tuple[Indices, Matrix]:
-        """Assign the landmarks to classes and fit, in turn, until nothing changes; return classes and values."""
+    def _settled(self, choice: Choice, P: Matrix, to_intercept: Vector, f: Matrix) -> tuple[Indices, Matrix]:
+        """Assign the landmarks to classes and fit, in turn, until nothing changes; return classes and values.
+
+        The dual is P Y and the intercept `to_intercept` Y.
+        """
         K, numbers, offsets = self.mixture.mixed(choice.weights), None, None
         for _ in range(ROUNDS):
             offsets = offsets_for_shares(f[self._n_labeled :], self.shares, offsets)
@@ -165,7 +168,7 @@ class AssumedClasses:
                 break
             numbers = found
             Y = self._targets(numbers)
-            f = K @ (P @ Y) + sums @ Y
+            f = K @ (P @ Y) + to_intercept @ Y
         assert numbers is not None
         return numbers, f
 
