@@ -3,8 +3,8 @@ When unlabelled data do not help
 ================================
 
 Two overlapping Gaussians in 100 dimensions. Points of both classes are each other's neighbours, so the graph knows
-little of the classes. The labels choose the base kernel alone, and the report of the model says that the unlabelled rows
-do not help. On the digits data they do, and 150 labels show it.
+little of the classes. The labels choose the base kernel alone, and the report of the model says that the unlabelled
+rows do not help. On the digits data they do, and 150 labels show it.
 """
 
 import matplotlib.pyplot as plt
