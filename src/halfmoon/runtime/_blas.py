@@ -14,7 +14,7 @@ from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
-from halfmoon.runtime._joining import insist, join_ending
+from halfmoon.runtime._joining import behind, insist, join_ending
 
 __all__ = ["forget_holder", "limit_blas", "limit_openmp_here", "release_blas"]
 
@@ -57,6 +57,8 @@ def _update() -> None:
         setter = threading.Thread(target=_set_or_restore, name="halfmoon-blas")
         try:
             setter.start()
+        except RuntimeError as error:
+            raise behind(error) from None
         finally:
             insist(partial(join_ending, setter))
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
-__all__ = ["insist", "join_ending"]
+__all__ = ["behind", "insist", "join_ending"]
 
 STEP, STEPS = 0.001, 2000  # seconds between looks at a thread that is about to end, and how many
 
@@ -22,7 +22,20 @@ def insist(action: Callable[[], None]) -> None:
         except BaseException as error:
             interrupt = interrupt or error
     if interrupt is not None:
-        raise interrupt
+        raise behind(interrupt)
+
+
+def behind(error: BaseException) -> BaseException:
+    """Return the interrupt that an error follows from, or the error.
+
+    An interrupt inside Python's own locks, while a thread is started say, can come out as "release unlocked lock".
+    """
+    found: BaseException | None = error
+    while found is not None:
+        if isinstance(found, KeyboardInterrupt):
+            return found
+        found = found.__context__
+    return error
 
 
 def join_ending(thread: threading.Thread) -> None:
