@@ -135,7 +135,7 @@ def _verdict_on_targets(gain: float, error: float, size: int, unlabeled: bool, r
     if not unlabeled:
         return "no unlabelled rows"
     t = float(stats.t.ppf(1.0 - LUCK, max(size - 1, 1)))
-    if size > 2 and gain > t * error > 0.0:
+    if size > 2 and gain > max(t * error, NOTICEABLE):
         return "help"
     # Predictions that differ by d gain at most 2 |d| |e| + |d|^2, whatever the targets are.
     if 2.0 * np.sqrt(rest * max(missed, 0.0)) + rest < NOTICEABLE or (size > 2 and gain + t * error < NOTICEABLE):
