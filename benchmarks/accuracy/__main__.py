@@ -85,7 +85,7 @@ def measure(given: argparse.Namespace, methods: list[Method], store: Store) -> N
             runs = []
             for table, (python, groups) in tables.items():
                 workers.append(Worker(python, table))
-                plan = plan_of(given, {method: workers[-1] for method in _some(groups, methods)})
+                plan = plan_of(given, dict.fromkeys(_some(groups, methods), workers[-1]))
                 runs.append(pool.submit(follow, plan, store))
             for finished in as_completed(runs):
                 finished.result()
