@@ -41,8 +41,8 @@ def page(results: Iterable[Result], methods: Sequence[str]) -> Iterator[str]:
         f"Made by `{COMMAND}`; what the sets and methods are, and what follows, is in {{doc}}`comparison`. "
         "Errors in per cent, means over draws ± their standard errors; columns are labels per class. **Bold**: best, "
         "or within one standard error (of the paired differences) of the best. Seconds are those of the processor, "
-        "all threads together, means over all fits. A figure in parentheses is the number of draws where it is "
-        "smaller than the set's: the method is slow there."
+        "all threads together, means over all fits. A figure in parentheses is the number of draws of a method "
+        "that has fewer than the set."
     )
     for is_tuned, heading in ((False, "Defaults"), (True, "Tuned by cross-validation on the labels")):
         chosen = [r for r in results if r.tuned == is_tuned]
@@ -66,6 +66,9 @@ def short(results: Sequence[Result], methods: Sequence[str]) -> Iterator[str]:
             yield from ["", f"### On {title}, class priors given", "", *summary(told), ""]
         if view == "train":
             yield from mean_over(told, "MNIST", VERY_FEW)
+    missing = [m for m in methods if not any(r.method == m and r.train is not None for r in results)]
+    if missing:
+        yield f"Without any result: {', '.join(missing)}."
 
 
 def _lags(errors: Errors) -> Iterator[str]:

@@ -59,10 +59,15 @@ class Errors:
         present = {method for found in curves.values() for method in found}
         return cls([m for m in methods if m in present], rows, dict(curves), dict(seconds), reasons)
 
-    def mean(self, row: Row, method: str) -> float | None:
-        """Return a mean error, None if there is none."""
-        curve = self.curves[row].get(method)
-        return float(np.mean(list(curve.values()))) if curve else None
+    def means(self, row: Row, methods: Sequence[str]) -> list[float]:
+        """Return mean errors over the draws that all the methods have on a row: other draws may be easier."""
+        curves = [self.curves[row][method] for method in methods]
+        draws = self.shared_draws([row], methods)
+        return [float(np.mean([curve[number] for number in draws])) if draws else float("nan") for curve in curves]
+
+    def shared_draws(self, rows: Sequence[Row], methods: Sequence[str]) -> list[int]:
+        """Return the draws that all the methods have on all the rows."""
+        return sorted(set.intersection(*(set(self.curves[row][method]) for row in rows for method in methods)))
 
     def complete(self) -> list[str]:
         """Return the methods that have an error on every row."""
@@ -73,7 +78,7 @@ class Errors:
         methods = self.complete()
         if not self.rows or len(methods) < 2:
             return {}, float("nan")
-        table = np.array([[self.mean(row, method) for method in methods] for row in self.rows])
+        table = np.array([self.means(row, methods) for row in self.rows])
         means, n_blocks = mean_ranks(table, [name for name, _ in self.rows])
         return dict(zip(methods, means.tolist(), strict=True)), critical_difference(len(methods), n_blocks)
 
@@ -111,19 +116,23 @@ def summary(errors: Errors) -> Iterator[str]:
     near = {row: near_best(errors.curves[row]) for row in errors.rows}
     found = [(method, [row for row in errors.rows if method in errors.curves[row]]) for method in errors.methods]
     share = {method: sum(near[row][method] for row in rows) / len(rows) for method, rows in found}
-    yield "| method | rows | best | best or within one standard error | mean rank | mean error % | fit s |"
-    yield "|---|---|---|---|---|---|---|"
+    yield "| method | rows | draws | best | best or within one standard error | mean rank | mean error % | fit s |"
+    yield "|---|---|---|---|---|---|---|---|"
+    overall_means = np.mean([errors.means(row, list(ranks)) for row in errors.rows], axis=0) if ranks else []
+    mean_errors = dict(zip(ranks, overall_means, strict=True))
     for method, rows in sorted(found, key=lambda pair: -share[pair[0]]):
-        means = [_mean(errors, row, method) for row in rows]
+        draws = sorted({len(errors.curves[row][method]) for row in rows})
+        span = str(draws[0]) if len(draws) == 1 else f"{draws[0]} to {draws[-1]}"
         best = sum(best_method(errors.curves[row]) == method for row in rows)
         within = f"{share[method] * len(rows):.0f} ({100 * share[method]:.0f} %)"
-        overall = f"{ranks[method]:.2f} | {np.mean(means):.1f}" if method in ranks else f"{NOTHING} | {NOTHING}"
+        overall = f"{ranks[method]:.2f} | {mean_errors[method]:.1f}" if method in ranks else f"{NOTHING} | {NOTHING}"
         times = [t for (_, m), values in errors.seconds.items() if m == method for t in values]
-        yield f"| {method} | {len(rows)} | {best} | {within} | {overall} | {np.mean(times):.2f} |"
+        yield f"| {method} | {len(rows)} | {span} | {best} | {within} | {overall} | {np.mean(times):.2f} |"
     yield ""
     yield (
-        f"{len(errors.rows)} rows (data sets by labels per class). Mean ranks and mean errors are of the methods that "
-        f"ran on all rows; critical difference of mean ranks {difference:.2f} (Nemenyi, 5 %)."
+        f"{len(errors.rows)} rows (data sets by labels per class). Fewer draws make a standard error larger, and being "
+        "within it easier. Mean ranks and mean errors are of the methods that ran on all rows, over the draws that all "
+        f"of these have; critical difference of mean ranks {difference:.2f} (Nemenyi, 5 %)."
     )
 
 
@@ -132,12 +141,15 @@ def _mean(errors: Errors, row: Row, method: str) -> float:
 
 
 def mean_over(errors: Errors, name: str, labels: Sequence[int]) -> Iterator[str]:
-    """Yield the mean errors over some numbers of labels on one set: who is best with very few."""
+    """Yield the mean errors over some numbers of labels on one set, on shared draws: who is best with very few."""
     rows = [row for row in errors.rows if row[0] == name and row[1] in labels]
-    yield f"| {name}, mean over {', '.join(map(str, labels))} labels per class | error % |"
+    methods = [m for m in errors.methods if rows and all(m in errors.curves[row] for row in rows)]
+    draws = errors.shared_draws(rows, methods) if methods else []
+    if not draws:
+        return
+    yield f"| {name}, mean over {', '.join(map(str, labels))} labels per class, {len(draws)} shared draws | error % |"
     yield "|---|---|"
-    found = {m: [errors.mean(row, m) for row in rows] for m in errors.methods}
-    means = {m: float(np.mean(values)) for m, values in found.items() if rows and None not in values}
+    means = {m: np.mean([errors.curves[row][m][number] for row in rows for number in draws]) for m in methods}
     yield from (f"| {method} | {mean:.1f} |" for method, mean in sorted(means.items(), key=lambda pair: pair[1]))
     yield ""
 

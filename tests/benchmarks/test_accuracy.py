@@ -18,7 +18,7 @@ from benchmarks.accuracy.ours import SCIKIT_LEARN
 from benchmarks.accuracy.pages import BEGIN, END, replaced
 from benchmarks.accuracy.problem import Answer, Method, Problem, read_problem, write_arrays
 from benchmarks.accuracy.ranks import best_method, critical_difference, mean_ranks, near_best
-from benchmarks.accuracy.report import Errors, behind, lost_rows, set_tables, summary
+from benchmarks.accuracy.report import Errors, behind, lost_rows, mean_over, set_tables, summary
 from benchmarks.accuracy.run import Plan, TookTooLong, Worker, run
 from benchmarks.accuracy.store import Result, Store
 from benchmarks.accuracy.tuning import tuned
@@ -187,12 +187,20 @@ def test_tables_say_who_is_best_and_who_did_not_run():
     assert "| good | **3.0 ± 0.6** | 1.00 |" in table
     assert "| poor | 9.5 ± 0.5 (2) | 1.00 |" in table  # two draws of three
     assert "| slow | not run (> 60 s) | n/a |" in table
-    assert "| good | 1 | 1 | 1 (100 %) | n/a | n/a | 1.00 |" in list(summary(errors))
+    assert "| good | 1 | 3 | 1 | 1 (100 %) | n/a | n/a | 1.00 |" in list(summary(errors))
     assert list(lost_rows(errors, ["poor"]))[2:-1] == [
         "| digits | 30 | slow | 5.0 | n/a |",
         "| wine | 30 | good | 3.0 | 9.5 |",
     ]
     assert behind(errors, "poor", "good", {"wine": 3, "digits": 10}) == (6.5, ("wine", 30))
+
+
+def test_methods_are_compared_on_the_draws_that_all_have():
+    results = [Result("wine", "all", 1, i, False, 0, train=error, fit=1.0) for i, error in enumerate([2.0, 40.0])]
+    results += [Result("wine", "the easy one", 1, 0, False, 0, train=3.0, fit=1.0)]
+    errors = Errors.of(results, "train", ["wine"], ["all", "the easy one"])
+    assert errors.ranks()[0] == {"all": 1.0, "the easy one": 2.0}
+    assert list(mean_over(errors, "wine", [1]))[2:-1] == ["| all | 2.0 |", "| the easy one | 3.0 |"]
 
 
 def test_pages_are_replaced_between_their_marks_only():
