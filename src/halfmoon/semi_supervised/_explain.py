@@ -1,8 +1,8 @@
 """Why a prediction is what it is: by the representer theorem a decision value is a sum over the labelled rows.
 
 Classes: f(x) = sum_i dual_i K(x_i, x) + intercept. With a free intercept the dual sums to 0, so that anything may be
-added to all K(x_i, x) at once. The smallest is taken off: what all labelled rows are to x alike speaks for nothing, and
-the least similar of them has no share.
+added to all K(x_i, x) at once. The smallest is taken off: what all labelled rows have in common with x favours no
+class, and the least similar of them has no share.
 
 Targets: dual = P y makes it f(x) = sum_i h_i(x) y_i with sum_i h_i(x) = 1, a mean of the known targets. A dual, what a
 target has beyond its neighbours, would say little about it.
