@@ -35,11 +35,14 @@ $(VENV)/.test-installed: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --editable ".[test]"
 	touch $@
 
+BENCHMARKS := solvers graphs predictions estimators first_use $(if $(DATA),tuning refits)
+
+# All of them, also after one whose claims do not hold; then it fails and names these.
 bench: $(VENV)/.bench-installed
-	$(BIN)/python -m benchmarks.solvers $(BENCH_DATA)
-	$(BIN)/python -m benchmarks.graphs $(BENCH_DATA)
-	$(BIN)/python -m benchmarks.estimators $(BENCH_DATA)
-	$(if $(DATA),$(BIN)/python -m benchmarks.tuning $(BENCH_DATA))
+	@failed=; for name in $(BENCHMARKS); do \
+		$(BIN)/python -m benchmarks.$$name $(BENCH_DATA) || failed="$$failed $$name"; \
+	done; \
+	test -z "$$failed" || { echo "Claims that do not hold, see above:$$failed" >&2; exit 1; }
 
 $(VENV)/.bench-installed: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --editable ".[bench,plot]"

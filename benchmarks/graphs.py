@@ -1,10 +1,15 @@
-"""k-NN graphs by halfmoon and by the tools people use for them, in one run: time, recall, memory.
+"""Neighbour lists by halfmoon and by the tools people use for them: time against recall, each at its best setting.
 
-Run ``python -m benchmarks.graphs --data DIR --out DIR`` (DIR with mnist.npz; without it only synthetic data are
-measured). Every measurement runs in a process of its own, after a warm-up on a few rows so that compilation is not
-counted. Times are those from an array in memory to the finished neighbour lists (halfmoon: to the finished symmetric
-graph, with its own estimate of the recall). Recall is measured on 1,000 random rows against brute force in float64;
-memory is the peak of the process above what it held before the search.
+Run ``python -m benchmarks.graphs --data DIR --out DIR`` (DIR with mnist.npz and letter.npz), or a part of it with
+``--cases mnist5 mixture64x16`` or ``--quick``. For each data set and recall (0.95 and 0.99) it looks for the fastest
+setting of each peer that reaches the recall (a peer is given up at twice the time of another), and compares it with
+halfmoon asked for that recall; halfmoon's time includes its own audit. Every measurement runs in a process of its own,
+after a warm-up that compiles; times are the smallest, recalls the median of three seeds. A neighbour counts if it is no
+farther than the true k-th, on 2,000 random rows. The last columns of the table compare seconds of the clock and of the
+CPU. Measurements are kept in graphs.json and used again, unless --forget names their search: a run can be made in
+parts. Ends with exit code 1 if halfmoon is not as much faster as it claims.
+
+``--auto`` measures the three searches of halfmoon and the choice of ``method="auto"`` instead.
 """
 
 from __future__ import annotations
@@ -14,201 +19,76 @@ import json
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks._graph_cases import CASES, QUICK, SAMPLE, Case, points, reach_of, recall_of
+from benchmarks._graph_choice import measure_choice
+from benchmarks._graph_searches import PEERS, SEARCHES, settings
 from benchmarks._machine import machine
-from halfmoon import DataDependentKernel, LapRLSClassifier
-from halfmoon.graph import NeighborIndex, SearchOptions, knn_graph
 
-SAMPLE = 1000  # rows that the recall is measured on
-EXACT_LIMIT = 4e12  # n^2 d up to which exact peers are run
+RECALLS = {0.95: 1.25, 0.99: 1.5}  # recall -> how many times as fast as the best peer halfmoon claims to be
+SLOWER = 1.1  # halfmoon claims never to take more than so many times the best peer's time
+HOPELESS = 2.0  # times the time of another peer that reaches the highest recall: no dearer settings are tried
+SEEDS = (0, 1, 2)
 WARM_UP = 3000  # rows
+PACKAGES = ("numpy", "numba", "pynndescent", "faiss-cpu", "hnswlib")
+
+Measurement = dict[str, Any]  # case, search, setting, seed, label, seconds, cpu, recall, memory
 
 
-@dataclass(frozen=True)
-class Case:
-    """One data set and one number of neighbours."""
+class Log:
+    """Measurements so far, kept in a file."""
 
-    name: str
-    n: int
-    d: int
-    k: int
-    recalls: tuple[float, ...] = (0.95,)
+    def __init__(self, path: Path, forget: list[str]) -> None:
+        self.path = path
+        kept = json.loads(path.read_text()) if path.exists() else []
+        self.measurements: list[Measurement] = [m for m in kept if m["search"] not in forget]
 
-
-@dataclass(frozen=True)
-class Row:
-    """One method on one case."""
-
-    case: str
-    n: int
-    d: int
-    k: int
-    method: str
-    seconds: float
-    recall: float
-    memory: float  # GB
-    note: str
-
-
-def cases(data: Path | None, quick: bool) -> Iterator[Case]:
-    """Yield what is measured."""
-    if data is not None:
-        yield Case("MNIST", 64_000, 784, 5, (0.95, 0.97, 0.99))
-    for n in (16_000, 64_000) if quick else (16_000, 64_000, 250_000):
-        for d in (3, 16, 128, 784):
-            yield Case("mixture", n, d, 10)
-    if not quick:
-        yield Case("mixture", 1_000_000, 16, 10)
-    for n in (16_000, 64_000) if quick else (16_000, 64_000, 250_000, 1_000_000):
-        yield Case("cube", n, 16, 10)
+    def measure(self, case: str, search: str, setting: str, seed: int, folder: Path) -> list[Measurement]:
+        """Return the measurements of a setting, from the file or made now in a process of its own."""
+        wanted = {"case": case, "search": search, "setting": setting, "seed": seed}
+        found = [m for m in self.measurements if wanted.items() <= m.items()]
+        if not found:
+            command = [
+                sys.executable,
+                "-m",
+                "benchmarks.graphs",
+                "--one",
+                case,
+                search,
+                setting,
+                str(seed),
+                str(folder),
+            ]
+            done = subprocess.run(command, capture_output=True, text=True, check=True)
+            found = [wanted | made for made in json.loads(done.stdout.splitlines()[-1])]
+            self.measurements += found
+            self.path.write_text(json.dumps(self.measurements, indent=1))
+            for m in found:
+                print(f"  {search:12s} {m['label']:18s} {m['seconds']:8.2f} s  {m['recall']:.4f}", flush=True)
+        return found
 
 
-def points(case: Case, data: Path | None) -> np.ndarray:
-    """Return the data of a case in float32."""
-    rng = np.random.default_rng(0)
-    if case.name == "MNIST":
-        assert data is not None
-        return np.load(data / "mnist.npz")["X"][: case.n].astype(np.float32)
-    if case.name == "cube":
-        return rng.uniform(size=(case.n, case.d)).astype(np.float32)
-    # A hundred clusters of 10 intrinsic dimensions (or d, if fewer) and some noise in all.
-    q = min(10, case.d)
-    cluster = rng.integers(100, size=case.n)
-    centers, frames = 3 * rng.normal(size=(100, case.d)), rng.normal(size=(100, q, case.d)) / np.sqrt(q)
-    X = np.empty((case.n, case.d), dtype=np.float32)
-    for c in range(100):
-        rows = cluster == c
-        inner = rng.normal(size=(rows.sum(), q)) @ frames[c]
-        X[rows] = centers[c] + inner + 0.1 * rng.normal(size=inner.shape)
-    return X
-
-
-def true_neighbors(X: np.ndarray, rows: np.ndarray, k: int) -> np.ndarray:
-    """Return the k nearest other rows of some rows, by brute force in float64."""
-    found = np.empty((len(rows), k), dtype=np.int64)
-    for part in np.array_split(np.arange(len(rows)), 20):
-        best = np.full((len(part), 0), np.inf)
-        names = np.empty((len(part), 0), dtype=np.int64)
-        Y = X[rows[part]].astype(np.float64)
-        for start in range(0, len(X), 50_000):
-            block = X[start : start + 50_000].astype(np.float64)
-            D = np.square(block).sum(axis=1) - 2 * Y @ block.T
-            columns = np.broadcast_to(np.arange(start, start + len(block)), D.shape)
-            D[columns == rows[part][:, None]] = np.inf
-            best, names = np.hstack([best, D]), np.hstack([names, columns])
-            order = np.argsort(best, axis=1)[:, :k]
-            best, names = np.take_along_axis(best, order, 1), np.take_along_axis(names, order, 1)
-        found[part] = names
-    return found
-
-
-Timed = tuple[float, np.ndarray, str]  # seconds, neighbour lists of all rows, a remark
-
-
-def timed(build: Callable[[], Any]) -> tuple[float, Any]:
-    """Return seconds and result."""
-    start = time.perf_counter()
-    result = build()
-    return time.perf_counter() - start, result
-
-
-def halfmoon(X: np.ndarray, k: int, recall: str = "0.95") -> Timed:
-    """Time `knn_graph`; the directed lists behind it, which the recall is about, come from a second search."""
-    seed = 0
-    seconds, (_, report) = timed(
-        lambda: knn_graph(X, n_neighbors=k, recall=float(recall), random_state=seed, return_report=True)
-    )
-    options = SearchOptions(recall=float(recall), seed=int(np.random.RandomState(seed).randint(1 << 31)))
-    lists = NeighborIndex(X, options=options).neighbors_of_data(k).indices
-    return seconds, lists, f"{report.method}, own estimate {report.recall:.3f}"
-
-
-def faiss_flat(X: np.ndarray, k: int) -> Timed:
-    """Time exact search by faiss."""
-    import faiss
-
-    def build() -> np.ndarray:
-        index = faiss.IndexFlatL2(X.shape[1])
-        index.add(X)
-        return index.search(X, k + 1)[1]
-
-    seconds, lists = timed(build)
-    return seconds, lists, ""
-
-
-def faiss_hnsw(X: np.ndarray, k: int) -> Timed:
-    """Time the HNSW index of faiss with 32 links and its default efforts."""
-    import faiss
-
-    def build() -> np.ndarray:
-        index = faiss.IndexHNSWFlat(X.shape[1], 32)
-        index.add(X)
-        return index.search(X, k + 1)[1]
-
-    seconds, lists = timed(build)
-    return seconds, lists, ""
-
-
-def pynndescent(X: np.ndarray, k: int, lists: int = 30) -> Timed:
-    """Time pynndescent, with lists of 30 by default; the point itself is in its list."""
-    from pynndescent import NNDescent
-
-    seconds, index = timed(lambda: NNDescent(X, n_neighbors=lists, random_state=0))
-    return seconds, index.neighbor_graph[0][:, : k + 1], ""
-
-
-def pynndescent_short(X: np.ndarray, k: int) -> Timed:
-    """Time pynndescent with lists that are just long enough."""
-    return pynndescent(X, k, k + 1)
-
-
-def scikit_learn(X: np.ndarray, k: int) -> Timed:
-    """Time kneighbors_graph."""
-    from sklearn.neighbors import kneighbors_graph
-
-    seconds, graph = timed(lambda: kneighbors_graph(X, k, n_jobs=-1))
-    return seconds, graph.indices.reshape(len(X), k), ""
-
-
-METHODS: dict[str, Callable[..., Timed]] = {
-    "halfmoon": halfmoon,
-    "faiss HNSW": faiss_hnsw,
-    "pynndescent": pynndescent,
-    "pynndescent, lists of k + 1": pynndescent_short,
-    "faiss flat": faiss_flat,
-    "scikit-learn": scikit_learn,
-}
-EXACT = ("faiss flat", "scikit-learn")
-
-
-def methods(case: Case) -> Iterator[str]:
-    """Yield what runs on a case; exact search where it ends within minutes."""
-    yield from (f"halfmoon {recall}" for recall in case.recalls)
-    yield from ("faiss HNSW", "pynndescent", "pynndescent, lists of k + 1")
-    if float(case.n) ** 2 * case.d <= EXACT_LIMIT:
-        yield from EXACT
-
-
-def run_one(method: str, k: int, folder: Path) -> None:
-    """Measure one method on saved data, in this process; print the result as JSON."""
-    X = np.load(folder / "X.npy")
-    rows, truth = np.load(folder / "rows.npy"), np.load(folder / "truth.npy")
-    name, _, argument = method.partition(" ") if method.startswith("halfmoon") else (method, "", "")
-    run, extra = METHODS[name], [argument] if argument else []
-    run(np.ascontiguousarray(X[:WARM_UP]), k, *extra)
+def run_one(case: Case, search: str, setting: str, seed: int, folder: Path) -> None:
+    """Measure one setting on saved data, in this process; print the results as JSON."""
+    X, rows, reach = (np.load(folder / f"{name}.npy") for name in ("X", "rows", "reach"))
+    run = SEARCHES[search]
+    for _ in run(np.ascontiguousarray(X[:WARM_UP]), case.k, setting, seed):
+        pass
     Path("/proc/self/clear_refs").write_text("5")  # forget the peak of the warm-up
-    before = memory("VmRSS")
-    seconds, lists, note = run(X, k, *extra)
-    peak = memory("VmHWM")
-    recall = float((truth[:, :, None] == lists[rows][:, None, :]).any(axis=2).mean())
-    print(json.dumps({"seconds": seconds, "recall": recall, "memory": max(peak - before, 0.0), "note": note}))
+    before, made = memory("VmRSS"), []
+    for label, seconds, lists in run(X, case.k, setting, seed):
+        peak = max(memory("VmHWM") - before, 0.0)
+        recall = recall_of(X, rows, reach, lists[rows], case.k)
+        clock, cpu = seconds.tolist()
+        made.append({"label": label, "seconds": clock, "cpu": cpu, "recall": recall, "memory": peak})
+        if recall > max(RECALLS):
+            break
+    print(json.dumps(made))
 
 
 def memory(field: str) -> float:
@@ -219,88 +99,139 @@ def memory(field: str) -> float:
     raise KeyError(field)
 
 
-def measure(case: Case, X: np.ndarray) -> Iterator[Row]:
-    """Run every method on a case, each in a fresh process."""
-    rows = np.sort(np.random.default_rng(1).choice(case.n, SAMPLE, replace=False))
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        np.save(folder / "X.npy", X)
-        np.save(folder / "rows.npy", rows)
-        np.save(folder / "truth.npy", true_neighbors(X, rows, case.k))
-        for method in methods(case):
-            command = [sys.executable, "-m", "benchmarks.graphs", "--one", method, str(case.k), str(folder)]
-            done = subprocess.run(command, capture_output=True, text=True, check=True)
-            yield Row(case.name, case.n, case.d, case.k, method, **json.loads(done.stdout.splitlines()[-1]))
+def measure_case(name: str, data: Path | None, log: Log) -> None:
+    """Measure halfmoon and all peers on a case: one seed along the frontier, then all seeds of the best settings."""
+    case = CASES[name]
+    print(f"# {case.title}", flush=True)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        X = points(case, data)
+        rows = np.sort(np.random.default_rng(1).choice(case.n, SAMPLE, replace=False))
+        for array, values in (("X", X), ("rows", rows), ("reach", reach_of(X, rows, case.k))):
+            np.save(folder / f"{array}.npy", values)
+        for recall in RECALLS:
+            for seed in SEEDS:
+                log.measure(name, "halfmoon", str(recall), seed, folder)
+        for peer in PEERS:
+            for setting in settings(
+                peer, case.k
+            ):  # cheapest first: what follows the first that is good enough is slower
+                found = log.measure(name, peer, setting, SEEDS[0], folder)
+                if max(m["recall"] for m in found) >= max(RECALLS) or hopeless(found, log.measurements, name):
+                    break
+            for recall in RECALLS:
+                best = fastest(log.measurements, name, peer, recall)
+                for seed in SEEDS if best else ():
+                    log.measure(name, peer, best["setting"], seed, folder)
 
 
-def downstream(data: Path, draws: int = 10) -> list[str]:
-    """Compare the semi-supervised error on exact and approximate graphs, MNIST 3 against 8, 50 labels."""
-    archive = np.load(data / "mnist.npz")
-    rows = np.flatnonzero(np.isin(archive["y"], (3, 8)))
-    X, y = archive["X"][rows], archive["y"][rows]
-    errors = {method: [] for method in ("exact", "approximate")}
-    for method, found in errors.items():
-        W, report = knn_graph(X, method=method, random_state=0, return_report=True)
-        for draw in range(draws):
-            labeled = np.random.default_rng(draw).choice(len(X), 50, replace=False)
-            hidden = np.full(len(X), -1)
-            hidden[labeled] = y[labeled]
-            kernel = DataDependentKernel(graph=W, n_landmarks=250, random_state=draw)
-            model = LapRLSClassifier(kernel=kernel).fit(X, hidden)
-            rest = np.setdiff1d(np.arange(len(X)), labeled)
-            found.append(100 * np.mean(model.transduction_[rest] != y[rest]))
-        print(f"{method}: {np.mean(found):.2f} % ({report})", flush=True)
-    difference = np.array(errors["approximate"]) - np.array(errors["exact"])
-    return [
-        f"MNIST 3 against 8, {len(X):,} points, 50 labels, 250 landmarks, {draws} draws: mean error "
-        f"{np.mean(errors['exact']):.2f} % on the exact graph, {np.mean(errors['approximate']):.2f} % on the "
-        f"approximate one (recall {report.recall:.3f}); mean difference {difference.mean():+.2f} points."
-    ]
+def hopeless(found: list[Measurement], measurements: list[Measurement], name: str) -> bool:
+    """Return whether a peer takes so long that dearer settings need not be tried."""
+    good = [m["seconds"] for peer in PEERS if (m := fastest(measurements, name, peer, max(RECALLS)))]
+    return bool(good) and min(m["seconds"] for m in found) > HOPELESS * min(good)
 
 
-def markdown(rows: list[Row], check: list[str]) -> str:
-    """Return the table and the time exponents."""
+def summaries(measurements: list[Measurement], name: str, search: str) -> Iterator[Measurement]:
+    """Yield each setting of a search once: the smallest time and the median recall over the seeds."""
+    of_search = [m for m in measurements if m["case"] == name and m["search"] == search]
+    for label in dict.fromkeys(m["label"] for m in of_search):
+        same = [m for m in of_search if m["label"] == label]
+        smallest = {kind: min(m[kind] for m in same) for kind in ("seconds", "cpu")}
+        yield same[0] | smallest | {"recall": float(np.median([m["recall"] for m in same]))}
+
+
+def fastest(measurements: list[Measurement], name: str, search: str, recall: float) -> Measurement | None:
+    """Return the fastest setting of a search that reaches a recall, None if none does."""
+    good = [m for m in summaries(measurements, name, search) if m["recall"] >= recall]
+    return min(good, key=lambda m: m["seconds"], default=None)
+
+
+def report(measurements: list[Measurement]) -> tuple[str, list[str]]:
+    """Return the table, and the claims that fail."""
     lines = [
-        f"Machine: {machine('numpy', 'numba', 'scikit-learn', 'faiss-cpu', 'pynndescent')}.",
+        f"Machine: {machine(*PACKAGES)}.",
         "",
-        "| data | n | d | k | method | seconds | recall | memory GB | note |",
-        "|---|---|---|---|---|---|---|---|---|",
+        "| data | recall | halfmoon | " + " | ".join(PEERS) + " | best peer / halfmoon | CPU |",
+        "|---" * (5 + len(PEERS)) + "|",
     ]
-    lines += [
-        f"| {r.case} | {r.n:,} | {r.d} | {r.k} | {r.method} | {r.seconds:.2f} | {r.recall:.3f} | {r.memory:.2f} "
-        f"| {r.note} |"
-        for r in rows
-    ]
-    lines += ["", "Time exponents of halfmoon in 16 dimensions, fitted over n:", ""]
-    for name in ("mixture", "cube"):
-        ours = [r for r in rows if r.case == name and r.d == 16 and r.method.startswith("halfmoon")]
-        if len(ours) > 1:
-            slope = np.polyfit(np.log([r.n for r in ours]), np.log([r.seconds for r in ours]), 1)[0]
-            lines.append(f"- {name}, n = {ours[0].n:,} .. {ours[-1].n:,}: {slope:.2f}")
-    return "\n".join([*lines, "", *check])
+    failures = []
+    for name in dict.fromkeys(m["case"] for m in measurements):
+        for recall, claim in RECALLS.items():
+            ours = fastest(measurements, name, "halfmoon", recall)
+            peers = {peer: fastest(measurements, name, peer, recall) for peer in PEERS}
+            ratio, cpu = (
+                min((m[kind] for m in peers.values() if m), default=np.inf) / ours[kind] if ours else 0.0
+                for kind in ("seconds", "cpu")
+            )
+            cells = " | ".join(map(cell, (ours, *peers.values())))
+            lines.append(f"| {CASES[name].title} | {recall} | {cells} | {ratio:.2f} | {cpu:.2f} |")
+            if ratio < claim:
+                worse = f", and slower than {SLOWER} times the best peer" if ratio < 1.0 / SLOWER else ""
+                failures.append(f"{CASES[name].title}, recall {recall}: {ratio:.2f} times as fast, not {claim}{worse}")
+    return "\n".join(lines), failures
+
+
+def cell(measurement: Measurement | None) -> str:
+    """Return one cell of the table."""
+    if measurement is None:
+        return "slower"
+    return f"{measurement['seconds']:.2f} s @ {measurement['recall']:.3f} ({measurement['label']})"
+
+
+def draw(measurements: list[Measurement], path: Path) -> None:
+    """Draw time against the share of neighbours missed, one panel per data set."""
+    from matplotlib.figure import Figure
+
+    names = list(dict.fromkeys(m["case"] for m in measurements))
+    columns = min(3, len(names))
+    figure = Figure(figsize=(4 * columns, 3.2 * -(-len(names) // columns)), layout="constrained")
+    panels = figure.subplots(-(-len(names) // columns), columns, squeeze=False).ravel()
+    for panel, name in zip(panels, names, strict=False):
+        for search, marker in zip(SEARCHES, "os^v", strict=True):
+            found = sorted(summaries(measurements, name, search), key=lambda m: m["recall"])
+            missed = [max(1.0 - m["recall"], 1e-4) for m in found]
+            panel.plot(missed, [m["seconds"] for m in found], marker, markersize=5, label=search)
+        panel.set(xscale="log", yscale="log", title=CASES[name].title, xlabel="neighbours missed", ylabel="seconds")
+        panel.invert_xaxis()
+    for panel in panels[len(names) :]:
+        panel.set_axis_off()
+    panels[0].legend()
+    figure.savefig(path)
 
 
 def main() -> None:
-    """Run the benchmark and write graphs.md and graphs.json."""
+    """Run the benchmark and write graphs.md, graphs.svg and graphs.json."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, help="folder with mnist.npz")
+    parser.add_argument("--data", type=Path, help="folder with mnist.npz and letter.npz")
     parser.add_argument("--out", type=Path, default=Path("benchmark-results"))
-    parser.add_argument("--quick", action="store_true", help="small sizes, for a look")
-    parser.add_argument("--one", nargs=3, metavar=("METHOD", "K", "FOLDER"), help=argparse.SUPPRESS)
+    parser.add_argument("--cases", nargs="+", choices=CASES, help="data sets, all by default")
+    parser.add_argument("--quick", action="store_true", help="a few data sets, for a look")
+    parser.add_argument("--forget", nargs="+", choices=SEARCHES, default=[], help="searches to measure again")
+    parser.add_argument("--auto", action="store_true", help='measure the choice of method="auto"')
+    parser.add_argument("--one", nargs=5, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
-        run_one(options.one[0], int(options.one[1]), Path(options.one[2]))
+        case, search, setting, seed, folder = options.one
+        run_one(CASES[case], search, setting, int(seed), Path(folder))
         return
     options.out.mkdir(parents=True, exist_ok=True)
-    rows: list[Row] = []
-    check = downstream(options.data) if options.data else []
-    for case in cases(options.data, options.quick):
-        print(f"# {case.name}, n = {case.n:,}, d = {case.d}, k = {case.k}", flush=True)
-        for row in measure(case, points(case, options.data)):
-            rows.append(row)
-            print(f"{row.method:14s} {row.seconds:8.2f}  {row.recall:.3f}  {row.memory:.2f} GB  {row.note}", flush=True)
-        (options.out / "graphs.md").write_text(markdown(rows, check))
-        (options.out / "graphs.json").write_text(json.dumps([asdict(row) for row in rows], indent=1))
+    if options.auto:
+        table, failures = measure_choice(options.quick)
+        (options.out / "graphs-auto.md").write_text(table + "\n")
+    else:
+        log = Log(options.out / "graphs.json", options.forget)
+        for name in options.cases or (QUICK if options.quick else CASES):
+            if CASES[name].name not in ("MNIST", "letter") or options.data:
+                measure_case(name, options.data, log)
+        table, failures = report(log.measurements)
+        (options.out / "graphs.md").write_text(table + "\n")
+        draw(log.measurements, options.out / "graphs.svg")
+    print(table)
+    for failure in failures:
+        print(f"CLAIM FAILS: {failure}")
+    if failures:
+        sys.exit(1)
+    print("All claims hold.")
 
 
 if __name__ == "__main__":

@@ -78,3 +78,15 @@ def cloud(rng):
         W = knn_graph(X, n_neighbors=8)
         if sparse.csgraph.connected_components(W)[0] == 1:
             return X, W
+
+
+@pytest.fixture(scope="session")
+def client():
+    """Return a client of a Dask cluster of two processes on this machine."""
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as cluster,
+        Client(cluster) as client,
+    ):
+        yield client

@@ -100,6 +100,21 @@ def test_interpolation_and_rows_agree(X, rng):
     assert_allclose(geometry.rows_of_powers(rows)[2] @ h, values[rows], atol=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore::halfmoon.exceptions.DisconnectedGraphWarning")
+@pytest.mark.parametrize("n_apart", [0, 20])
+def test_masses_gathered_at_landmarks_are_column_sums_of_T(rng, n_apart):
+    """The mass of h* is that of its landmark values; a component without landmark has none."""
+    X = np.concatenate([rng.normal(size=(100, 3)), rng.normal(size=(50, 3)) + 50.0, rng.normal(size=(n_apart, 3)) - 50])
+    n = len(X)
+    geometry = build(X, landmarks=rng.permutation(150)[:40], n_landmarks=None, powers=[1, 2])
+    masses = rng.uniform(size=n)
+    for power in (1, 2):
+        T = geometry.rows(np.arange(n), power)
+        assert_allclose(geometry.gather(masses, power), masses @ T, atol=1e-6 * n)
+    whole = build(X, landmarks=np.arange(n), n_landmarks=None)
+    assert_array_equal(whole.gather(masses), masses)
+
+
 def test_fewer_landmarks_without_a_solve(X):
     geometry = build(X)
     few = geometry.fewer_landmarks(np.arange(10))

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from halfmoon.geometry import Geometry, restrict, select_landmarks
     from halfmoon.kernels import DataDependentKernel
     from halfmoon.persistence import load, save
+    from halfmoon.runtime.execution import distributed
     from halfmoon.runtime.progress import progress_callback
     from halfmoon.semi_supervised import LapRLSClassifier, LapRLSRegressor, LapSVC
 
@@ -22,6 +23,7 @@ __all__ = [
     "LapRLSClassifier",
     "LapRLSRegressor",
     "LapSVC",
+    "distributed",
     "load",
     "progress_callback",
     "restrict",
@@ -39,6 +41,7 @@ _HOMES = {
     "LapRLSClassifier": "halfmoon.semi_supervised",
     "LapRLSRegressor": "halfmoon.semi_supervised",
     "LapSVC": "halfmoon.semi_supervised",
+    "distributed": "halfmoon.runtime.execution",
     "load": "halfmoon.persistence",
     "progress_callback": "halfmoon.runtime.progress",
     "restrict": "halfmoon.geometry",

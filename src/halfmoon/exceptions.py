@@ -2,6 +2,7 @@
 
 __all__ = [
     "AccuracyWarning",
+    "CheckpointError",
     "DataFileError",
     "DataNotFoundError",
     "DisconnectedGraphWarning",
@@ -36,6 +37,10 @@ class DataNotFoundError(ValueError):
 
 class ModelFileError(ValueError):
     """A file is not a model file, is damaged, of another format, or holds what a model file must not hold."""
+
+
+class CheckpointError(ValueError):
+    """A folder cannot serve as the checkpoint of a run; the message says what it holds and what differs."""
 
 
 class DisconnectedGraphWarning(UserWarning):

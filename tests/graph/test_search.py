@@ -69,9 +69,9 @@ def test_self_tuning_weights(rng):
     assert knn_graph(duplicates, weights="self-tuning").data.min() > 0
 
 
-@pytest.mark.parametrize("method", ["exact", "approximate"])
-def test_threads_change_nothing_and_progress_is_reported(rng, method):
-    X = rng.normal(size=(3000, 16))
+@pytest.mark.parametrize(("method", "d"), [("exact", 16), ("approximate", 16), ("approximate", 60)])
+def test_threads_change_nothing_and_progress_is_reported(rng, method, d):
+    X = rng.normal(size=(3000, 16))[:, np.arange(d) % 16] + 0.1 * rng.normal(size=(3000, d))
     heard = []
     W = knn_graph(X, method=method, n_jobs=1, random_state=5, progress=lambda *step: heard.append(step))
     assert (knn_graph(X, method=method, n_jobs=3, random_state=5) != W).nnz == 0
@@ -137,6 +137,15 @@ def test_scales_that_float32_cannot_hold_together(rng):
     true = (np.concatenate(near)[:, :, None] == lists.indices[:, None, :]).any(axis=2).mean()
     assert true >= 0.88
     assert abs(true - lists.recall) < 0.03
+
+
+@pytest.mark.parametrize("d", [40, 300])
+def test_codes_that_cannot_hold_the_data(rng, d):
+    """Clusters a thousand times their size apart, and a row far from all: one byte per feature tells nothing."""
+    X = rng.normal(size=(40, d))[rng.integers(40, size=4000)] + 1e-3 * rng.normal(size=(4000, d))
+    X[0] *= 1e4
+    lists = NeighborIndex(X, method="approximate", options=SearchOptions(recall=0.9)).neighbors_of_data(5)
+    assert recall_of(lists, X, 5) >= 0.88
 
 
 def test_approximate_distances_are_exact_and_lists_sorted(rng):

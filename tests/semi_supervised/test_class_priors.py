@@ -7,7 +7,13 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from halfmoon import DataDependentKernel, LapRLSClassifier, LapSVC
-from halfmoon.semi_supervised._class_priors import AssumedClasses, class_shares, offsets_for_shares
+from halfmoon.semi_supervised._class_priors import (
+    HEAVY,
+    SETTLING,
+    AssumedClasses,
+    class_shares,
+    offsets_for_shares,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore::halfmoon.exceptions.DisconnectedGraphWarning")
 NAMES = np.array(["cat", "dog", "fox"])
@@ -85,6 +91,42 @@ def test_assumed_classes_have_settled(blobs, rng):
     assert_array_equal(again.settle(learned.choice).training.targets, learned.examples.training.targets)
 
 
+def test_offsets_give_rows_of_mass_their_shares(rng):
+    """A row of mass 3 counts as three rows, for two classes and for more."""
+    copies = rng.integers(1, 4, size=200)
+    for values, shares in ((rng.normal(size=(200, 1)), [0.3, 0.7]), (rng.normal(size=(200, 3)), [0.2, 0.3, 0.5])):
+        offsets = offsets_for_shares(values, np.array(shares), copies.astype(float))
+        repeated = offsets_for_shares(np.repeat(values, copies, axis=0), np.array(shares))
+        assert_allclose(offsets, repeated, atol=0.05)
+
+
+def test_shares_are_those_of_rows_not_of_landmarks(rng):
+    """Landmarks that are nearly all in one cluster: classes settle by how many rows they stand for."""
+    X = np.concatenate([rng.normal(size=(150, 2)), rng.normal(size=(150, 2)) + 12.0])
+    y = np.repeat([0, 1], 150)
+    few = np.full(300, -1)
+    few[np.r_[0:5, 150:155]] = y[np.r_[0:5, 150:155]]
+    landmarks = np.r_[5:55, 155:165]
+    kernel = DataDependentKernel(landmarks=landmarks, n_neighbors=15, graph_params={"connect": True})
+    model = LapRLSClassifier(kernel=kernel, priors="balanced").fit(X, few)
+    assumed = model.learned_.examples.training
+    assert_array_equal(assumed.targets, y[assumed.rows])
+    assert model.score(X, y) > 0.99
+
+
+def test_the_state_that_contradicts_itself_least_is_kept(blobs, rng):
+    X, _, few = blobs
+    model = LapRLSClassifier(n_landmarks=60, random_state=int(rng.integers(1 << 31)), priors="balanced").fit(X, few)
+    learned = model.learned_
+    assumed = AssumedClasses.of(learned.mixture, learned.problem, model.kernel_.landmark_indices_, np.full(3, 1 / 3))
+    numbers = learned.examples.training.targets[12:]
+    light, heavy = (assumed._ridge(learned.choice, weight).inverse for weight in (1.0, HEAVY))
+    start = assumed._from_labels(learned.choice, assumed._label_ridge(learned.choice).inverse)
+    tries = [assumed._settled_once(light, start, sharpness) for sharpness in SETTLING]
+    contradictions = [np.square(assumed._residuals(heavy, found)).mean() for found in tries]
+    assert_array_equal(numbers, tries[int(np.argmin(contradictions))])
+
+
 def test_held_out_values_with_priors_are_those_of_landmarks_settled_without_each(blobs, rng):
     """Leaving an example out of P by a rank-one update is leaving it out of the problem."""
     X, _, few = blobs
@@ -101,7 +143,7 @@ def test_held_out_values_with_priors_are_those_of_landmarks_settled_without_each
         problem = others.settle(learned.choice)
         solution = model.loss(0.1).fit(others.mixture.mixed({"graph": 1.0}), problem.Y, problem.weights)
         values = whole[:, np.r_[rest, np.arange(12, 72)]] @ solution.dual + solution.intercept
-        assert_allclose(found[i], values[i] + offsets_for_shares(values[12:], shares), atol=0.02)
+        assert_allclose(found[i], values[i] + offsets_for_shares(values[12:], shares, others.masses), atol=0.02)
 
 
 @pytest.mark.parametrize("estimator", [LapSVC, LapRLSClassifier])

@@ -13,6 +13,7 @@ from halfmoon.exceptions import AccuracyWarning, FloatRangeError
 from halfmoon.geometry import restrict_powers
 from halfmoon.graph import check_graph, knn_graph, laplacian
 from halfmoon.regularizers import HeatRegularizer, PowerRegularizer
+from halfmoon.runtime.executor import ThreadExecutor
 from halfmoon.solvers import SolveOptions, _iterative, _landmark_block
 from halfmoon.solvers._certificate import largest, over
 from halfmoon.solvers._direct import DirectSolver
@@ -261,7 +262,7 @@ def test_what_workers_are_given_is_picklable(rng):
     solver = ConjugateGradientSolver(PowerRegularizer(W, ridge=1e-2).inverse.system, SolveOptions())
     seen = []
 
-    class Recording(_landmark_block.ThreadExecutor):
+    class Recording(ThreadExecutor):
         def map(self, task, prepared, items):
             task, prepared = pickle.loads(pickle.dumps((task, prepared)))
             seen.append(task.__name__)
@@ -269,9 +270,9 @@ def test_what_workers_are_given_is_picklable(rng):
 
     plain = solver.landmark_blocks(np.arange(20), [1, 2, 3], SolveOptions())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_landmark_block, "ThreadExecutor", Recording)
+        patch.setattr(_landmark_block, "executor_for", Recording)
         pickled = solver.landmark_blocks(np.arange(20), [1, 2, 3], SolveOptions())
-    assert {"run_tile", "_gram_panel"} <= set(seen)
+    assert {"run_tile", "_gram_group"} <= set(seen)
     for one, other in zip(plain, pickled, strict=True):
         assert_array_equal(one.block, other.block)
 

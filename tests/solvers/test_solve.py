@@ -7,7 +7,15 @@ from scipy import linalg, sparse
 
 from halfmoon.exceptions import AccuracyWarning, NotDiagonallyDominantError
 from halfmoon.graph import knn_graph, laplacian
-from halfmoon.solvers import SOLVERS, System, null_modes, prepare, smallest_eigenvalue_bound, solve_sdd
+from halfmoon.solvers import (
+    SOLVERS,
+    DenseChainSolver,
+    System,
+    null_modes,
+    prepare,
+    smallest_eigenvalue_bound,
+    solve_sdd,
+)
 from halfmoon.solvers._factor import factorize, negative_pivots
 from reference import dense_laplacian, n_components
 
@@ -85,7 +93,7 @@ def test_bad_arguments():
 
 
 def test_missed_residual_is_reported(monkeypatch):
-    class Lazy:
+    class Lazy(DenseChainSolver):
         name = "lazy"
 
         def __init__(self, system, options):

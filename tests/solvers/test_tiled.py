@@ -232,13 +232,23 @@ def test_auto_takes_the_solver_that_fits(rng, capsys):
     small = laplacian(knn_graph(rng.normal(size=(100, 2))))
     assert prepare(System.of_matrix(small, null_modes(small))).name == "direct"
     W = knn_graph(rng.normal(size=(2500, 2)), n_neighbors=8)
-    r = restrict(PowerRegularizer(W, power=1, ridge=1e-6), np.arange(20))
+    r = restrict(PowerRegularizer(W, power=3, ridge=1e-3), np.arange(20))
     assert r.solver == "approx_cholesky"
     assert "iterations" in r.reason
-    restrict(PowerRegularizer(W, power=1, ridge=1e-6), np.arange(20), verbose=True)
+    restrict(PowerRegularizer(W, power=3, ridge=1e-3), np.arange(20), verbose=True)
     assert "pilot" in capsys.readouterr().out
-    well_conditioned = restrict(PowerRegularizer(W, power=1, ridge=10.0), np.arange(20))
+    well_conditioned = restrict(PowerRegularizer(W, power=3, ridge=10.0), np.arange(20))
     assert well_conditioned.solver == "cg"
+
+
+@pytest.mark.parametrize(("shape", "solver"), [("plane", "cg"), ("path", "approx_cholesky")])
+def test_a_single_column_goes_without_a_factor_where_it_is_quick(rng, shape, solver):
+    W = knn_graph(rng.normal(size=(2500, 2)), n_neighbors=8) if shape == "plane" else nx.path_graph(2500)
+    Q = PowerRegularizer(W, power=2, ridge=1e-5)
+    one, exact = (restrict(Q, [7], solver=name) for name in ("auto", "direct"))
+    assert one.solver == solver
+    assert "pilot" in one.reason
+    assert np.abs(one.smooth - exact.smooth).max() <= (one.error_bound + exact.error_bound) * np.abs(one.smooth).max()
 
 
 def test_options_are_checked():

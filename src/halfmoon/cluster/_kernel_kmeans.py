@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from halfmoon._validation import check_integer, check_points, validate_data
 from halfmoon.features import LandmarkFeatures
+from halfmoon.runtime.chunks import by_chunk
 from halfmoon.runtime.storable import storable
 from halfmoon.runtime.transaction import transaction
 
@@ -137,6 +138,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     def _n_features_out(self) -> int:
         return int(self.n_clusters)
 
+    @by_chunk
     def predict(self, X: Any) -> NDArray[np.int32]:
         """Return the nearest centre of each row.
 
@@ -152,6 +154,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         features = self._transformed(X)
         return self._kmeans.predict(features)
 
+    @by_chunk
     def transform(self, X: Any) -> NDArray[np.float64]:
         """Return the distances to the centres, in the metric of the kernel.
 

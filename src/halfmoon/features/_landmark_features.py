@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from halfmoon._validation import check_points, validate_data
 from halfmoon.kernels import SHARED, GraphExtension, fit_small, resolve_kernel
+from halfmoon.runtime.chunks import by_chunk
 from halfmoon.runtime.progress import showing
 from halfmoon.runtime.storable import storable
 from halfmoon.runtime.transaction import transaction
@@ -102,6 +103,7 @@ class LandmarkFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         extension = self.kernel_.warped_.extension
         return int(extension.features.shape[1] if isinstance(extension, GraphExtension) else self._whitening.shape[1])
 
+    @by_chunk
     def transform(self, X: Any) -> NDArray[Any]:
         """Return the features of any points, in float32 for float32 input.
 

@@ -1,7 +1,13 @@
 """What the data say before any label: landmarks, the restricted regulariser, interpolation (sections 2 to 4)."""
 
 from halfmoon.geometry._geometry import Geometry
-from halfmoon.geometry._interpolation import interpolate, interpolation_rows, interpolation_rows_of_powers
+from halfmoon.geometry._geometry import weighted_mean as weighted_mean  # for the packages above, as all "import X as X"
+from halfmoon.geometry._interpolation import (
+    interpolate,
+    interpolation_masses,
+    interpolation_rows,
+    interpolation_rows_of_powers,
+)
 from halfmoon.geometry._landmarks import check_landmarks, select_landmarks
 from halfmoon.geometry._restriction import (
     Restriction,
@@ -12,8 +18,9 @@ from halfmoon.geometry._restriction import (
     restrict_powers,
     warn_about,
 )
-from halfmoon.geometry._stages import GeometrySettings as GeometrySettings  # for the packages above
+from halfmoon.geometry._stages import GeometrySettings as GeometrySettings
 from halfmoon.geometry._stages import choose_landmarks as choose_landmarks
+from halfmoon.geometry._stored_interpolation import StoredInterpolation as StoredInterpolation
 
 __all__ = [
     "Geometry",
@@ -21,6 +28,7 @@ __all__ = [
     "check_landmarks",
     "compute_restriction",
     "interpolate",
+    "interpolation_masses",
     "interpolation_rows",
     "interpolation_rows_of_powers",
     "present_modes",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
+from functools import cached_property, partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,13 +14,21 @@ from scipy import sparse
 
 from halfmoon._validation import check_points, check_scale
 from halfmoon.geometry import _stages as stages
-from halfmoon.geometry._interpolation import interpolate, interpolation_rows, interpolation_rows_of_powers
+from halfmoon.geometry._interpolation import (
+    check_values,
+    interpolate,
+    interpolation_masses,
+    interpolation_rows,
+    interpolation_rows_of_powers,
+)
 from halfmoon.geometry._landmarks import check_landmarks
 from halfmoon.geometry._restriction import Restriction, restrict_further, warn_about
 from halfmoon.geometry._stages import GeometrySettings
+from halfmoon.geometry._stored_interpolation import StoredInterpolation
 from halfmoon.graph import Components, Duplicates, NeighborIndex
 from halfmoon.regularizers import PowerRegularizer, Regularizer
 from halfmoon.runtime.caches import without_caches
+from halfmoon.runtime.execution import piece
 from halfmoon.runtime.storable import storable
 from halfmoon.solvers import SolveOptions
 
@@ -80,6 +89,9 @@ class Geometry:
         S, as rows of the data.
     settings : GeometrySettings
         How it was built.
+    stored_interpolation : StoredInterpolation or None
+        T, where it is stored (`storing_interpolation`); otherwise `rows` and `extend` solve. Pickles and model files
+        leave it out.
 
     Examples
     --------
@@ -100,6 +112,7 @@ class Geometry:
     settings: GeometrySettings
     labeled: NDArray[np.bool_] | None = None
     _restrictions: Mapping[int, Restriction] = field(default_factory=dict, repr=False)
+    stored_interpolation: StoredInterpolation | None = field(default=None, repr=False)
 
     @classmethod
     def build(
@@ -200,7 +213,48 @@ class Geometry:
             for power, restriction in self._restrictions.items()
         }
         settings = replace(self.settings, landmarks=self.landmarks[kept], n_landmarks=None)
-        return replace(self, landmarks=self.landmarks[kept], settings=settings, _restrictions=restrictions)
+        return replace(
+            self,
+            landmarks=self.landmarks[kept],
+            settings=settings,
+            _restrictions=restrictions,
+            stored_interpolation=None,  # of other landmarks
+        )
+
+    def storing_interpolation(self, folder: str | Path | None = None, *, max_memory: int | None = None) -> Geometry:
+        """Return this geometry with T stored in float32: `rows` and `extend` then need no solve.
+
+        T has n rows and n_hat columns, and one solve per column and power of the Laplacian goes into it. What is read
+        from it differs from a solve by float32 rounding, which `rounding` bounds.
+
+        Parameters
+        ----------
+        folder : str or Path, default=None
+            An existing folder in which to keep T as a memory map, removed with the geometry; None: in memory.
+        max_memory : int, default=None
+            Bytes that T may take in memory; None: half of the free memory.
+
+        Returns
+        -------
+        Geometry
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from halfmoon import Geometry
+        >>> X = np.random.default_rng(2).normal(size=(80, 2))
+        >>> geometry = Geometry.build(X, n_neighbors=8, n_landmarks=20, random_state=0)
+        >>> stored = geometry.storing_interpolation()
+        >>> h_hat = np.sin(np.arange(20.0))
+        >>> bool(np.abs(stored.extend(h_hat) - geometry.extend(h_hat)).max() < 1e-5)
+        True
+        """
+        if self.stored_interpolation is not None or self._is_whole:  # T is the identity
+            return self
+        options = replace(self._options, max_memory=max_memory)
+        regularizers = {power: self.regularizer_of(power) for power in self._restrictions}
+        T = StoredInterpolation.build(regularizers, self._restrictions, options, folder)
+        return replace(self, stored_interpolation=T)
 
     @property
     def X(self) -> Any:
@@ -229,7 +283,7 @@ class Geometry:
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what can be computed again."""
-        return without_caches(self)
+        return without_caches(self) | {"stored_interpolation": None}
 
     def regularizer_of(self, power: int | None = None) -> Regularizer:
         """Return Q with this power, for powers of the Laplacian; else Q."""
@@ -267,26 +321,50 @@ class Geometry:
 
     def rows(self, rows: Indices, power: int | None = None) -> Matrix:
         """Return rows of T, the interpolation from the landmarks to all rows (Theorem 3.2): h*_i = t_i' h_hat."""
+        if self.stored_interpolation is not None:
+            return self.stored_interpolation.rows(rows, self._power(power))
         return interpolation_rows(self.regularizer_of(power), self.restriction(power), rows, self._options)
 
     def rows_of_powers(self, rows: Indices) -> dict[int, Matrix]:
         """Return `rows` for every power that the geometry was built for, from one chain of solves."""
-        if len(self._restrictions) == 1:
+        if len(self._restrictions) == 1 or self.stored_interpolation is not None:
             return {power: self.rows(rows, power) for power in self._restrictions}
         assert isinstance(self.regularizer, PowerRegularizer)
         return interpolation_rows_of_powers(self.regularizer, self._restrictions, rows, self._options)
 
     def extend(self, h_hat: ArrayLike, power: int | None = None) -> Matrix:
         """Return h* = T h_hat, the smoothest function with these values on the landmarks, on all rows (Theorem 3.2)."""
+        if self.stored_interpolation is not None:
+            values = check_values(h_hat, len(self.landmarks))
+            h_star = self.stored_interpolation.extend(values.reshape(len(values), -1), self._power(power))
+            return h_star.reshape(self.n, *values.shape[1:])
         return interpolate(self.regularizer_of(power), self.restriction(power), h_hat, self._options)
+
+    def rounding(self, h_hat: Matrix, power: int | None = None) -> Matrix:
+        """Return a bound on the difference that float32 makes in `extend`, entry by entry; 0 where T is not stored."""
+        if self.stored_interpolation is None:
+            return np.zeros((self.n, h_hat.shape[1]))
+        return self.stored_interpolation.rounding(h_hat, self._power(power))
+
+    def gather(self, masses: NDArray[np.float64], power: int | None = None) -> NDArray[np.float64]:
+        """Return T' m, the masses m of all rows gathered at the landmarks: how many rows a landmark stands for."""
+        if self._is_whole:
+            return masses.astype(np.float64)
+        if self.stored_interpolation is not None:
+            return self.stored_interpolation.gather(masses, self._power(power))
+        return interpolation_masses(self.regularizer_of(power), self.restriction(power), masses, self._options)
 
     def on_points(self, h_hat: Matrix, power: int | None = None) -> Matrix:
         """Return T h_hat on the distinct points: duplicates have one value, the mean of theirs or a landmark's."""
         S = self.landmarks
-        whole = len(S) == self.n and np.array_equal(S, np.arange(self.n))
-        values = self.duplicates.mean(h_hat if whole else self.extend(h_hat, power))
+        values = self.duplicates.mean(h_hat if self._is_whole else self.extend(h_hat, power))
         values[self.duplicates.group[S]] = h_hat  # T is the identity on S, and equal landmarks have equal values
         return values
+
+    @property
+    def _is_whole(self) -> bool:
+        """Whether every row is a landmark, in the order of the rows."""
+        return len(self.landmarks) == self.n and np.array_equal(self.landmarks, np.arange(self.n))
 
     def place(self, Z: Any) -> Matrix:
         """Return rows of T for new points: the mean of those of their nearest points."""
@@ -301,16 +379,19 @@ class Geometry:
 
         With `as_new` a known point gets the mean of its neighbours' values, as if it were new.
         """
+        return weighted_mean(values, *self.nearest(Z, as_new=as_new))
+
+    def nearest(self, Z: Any, *, as_new: bool = False) -> tuple[Indices, Matrix]:
+        """Return the nearest distinct points of new points and their Shepard weights, one row per new point.
+
+        With `as_new` a known point is none of its own neighbours.
+        """
         k = min(self.settings.n_neighbors, self.index.n_points - as_new)
         distances, points = self.index.query(Z, k + as_new)
         if as_new:
             known = distances[:, :1] == 0.0
             distances, points = (np.where(known, found[:, 1:], found[:, :-1]) for found in (distances, points))
-        weights = shepard_weights(distances)
-        means = np.zeros((Z.shape[0], values.shape[1]))
-        for j in range(k):
-            means += weights[:, j, None] * values[points[:, j]]
-        return means
+        return points, shepard_weights(distances)
 
 
 def _build(
@@ -332,7 +413,7 @@ def _build(
     else:
         W, Q = earlier.graph, earlier.regularizer
     if fresh("landmarks") or earlier is None:
-        S = stages.choose_landmarks(X, labeled, settings)  # sections 3 and 5.1
+        S = piece("landmarks", partial(stages.choose_landmarks, X, labeled, settings))  # sections 3 and 5.1
     else:
         S = earlier.landmarks
     reusable = earlier is not None and (not fresh("restrictions") or stale == _only_powers(earlier, settings))
@@ -363,3 +444,11 @@ def shepard_weights(distances: NDArray[np.float64]) -> NDArray[np.float64]:
     with np.errstate(divide="ignore", invalid="ignore"):
         weights = np.where(nearest > 0.0, (nearest / distances) ** 2, distances == 0.0)
     return weights / weights.sum(axis=1, keepdims=True)
+
+
+def weighted_mean(values: Matrix, points: Indices, weights: Matrix) -> Matrix:
+    """Return sum_j weights_ij values[points_ij] for every row i."""
+    means = np.zeros((len(points), values.shape[1]))
+    for j in range(points.shape[1]):
+        means += weights[:, j, None] * values[points[:, j]]
+    return means

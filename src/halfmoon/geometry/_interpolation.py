@@ -13,7 +13,13 @@ from halfmoon.geometry._restriction import Restriction, present_modes
 from halfmoon.regularizers import PowerRegularizer, Regularizer, indicators
 from halfmoon.solvers import SolveOptions
 
-__all__ = ["interpolate", "interpolation_rows", "interpolation_rows_of_powers"]
+__all__ = [
+    "check_values",
+    "interpolate",
+    "interpolation_masses",
+    "interpolation_rows",
+    "interpolation_rows_of_powers",
+]
 
 Matrix = NDArray[np.float64]
 
@@ -52,12 +58,8 @@ def interpolate(Q: Regularizer, restriction: Restriction, h_hat: ArrayLike, opti
     >>> interpolate(Q, restrict(Q, [0, 4]), [0.0, 1.0], SolveOptions()).round(6) + 0.0
     array([0.  , 0.25, 0.5 , 0.75, 1.  ])
     """
-    values = np.asarray(h_hat, dtype=np.float64)
     S = restriction.landmarks
-    if values.ndim not in (1, 2) or values.shape[0] != len(S) or not np.isfinite(values).all():
-        raise ValueError(
-            f"h_hat must hold one finite value per landmark: expected {len(S)} rows, got shape {values.shape}."
-        )
+    values = check_values(h_hat, len(S))
     h = values.reshape(len(S), -1)
     units = np.abs(h).max(axis=0, initial=0.0)
     units[units == 0.0] = 1.0
@@ -77,6 +79,16 @@ def interpolate(Q: Regularizer, restriction: Restriction, h_hat: ArrayLike, opti
             stacklevel=2,
         )
     return (h_star * units).reshape(Q.n, *values.shape[1:])
+
+
+def check_values(h_hat: ArrayLike, n_hat: int) -> Matrix:
+    """Return values at the landmarks in float64, or say what is wrong with them."""
+    values = np.asarray(h_hat, dtype=np.float64)
+    if values.ndim not in (1, 2) or values.shape[0] != n_hat or not np.isfinite(values).all():
+        raise ValueError(
+            f"h_hat must hold one finite value per landmark: expected {n_hat} rows, got shape {values.shape}."
+        )
+    return values
 
 
 def interpolation_rows(
@@ -144,11 +156,45 @@ def _rows_of_T(
     known = place[rows] >= 0
     T[known, place[rows[known]]] = 1.0
     if others.size:
-        # T = G E Q_hat + V V_S^+ (I - G_SS Q_hat) with G = Q^+ off the modes V, symmetric.
-        V_S, present = present_modes(Q.modes, S)
-        V_S_inverse = np.linalg.pinv(V_S)
-        rest = V_S_inverse - (V_S_inverse @ restriction.smooth) @ restriction.Q_hat
-        T[~known] = solved[S].T @ restriction.Q_hat + Q.modes[others][:, present] @ rest
+        along, present = _along_modes(Q, restriction)
+        T[~known] = solved[S].T @ restriction.Q_hat + Q.modes[others][:, present] @ along
         # Exactly 0 where no landmark is: rounding errors of a solve would pass for a small kernel.
         T[Q.components.covered_by(S)[Q.components.labels[rows]] == 0] = 0.0
     return T
+
+
+def interpolation_masses(
+    Q: Regularizer, restriction: Restriction, masses: NDArray[np.float64], options: SolveOptions
+) -> NDArray[np.float64]:
+    """Return T' m, the masses m of all points gathered at the landmarks: the sum of m_i h*_i is that of (T' m)_s h_s.
+
+    One solve. They may be negative, as weights of a quadrature rule may. Points of components without landmark are
+    left out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from halfmoon.regularizers import PowerRegularizer
+    >>> from halfmoon.geometry import interpolation_masses
+    >>> from halfmoon.geometry import restrict
+    >>> from halfmoon.solvers import SolveOptions
+    >>> path = np.diag(np.ones(4), 1) + np.diag(np.ones(4), -1)
+    >>> Q = PowerRegularizer(path, power=1, normalized=False, ridge=1e-9)
+    >>> interpolation_masses(Q, restrict(Q, [0, 4]), np.array([1.0, 1.0, 1.0, 0.0, 1.0]), SolveOptions()).round(6)
+    array([2.25, 1.75])
+    """
+    S = restriction.landmarks
+    seen = np.where(Q.components.covered_by(S)[Q.components.labels] > 0, masses, 0.0)[:, None]
+    along, present = _along_modes(Q, restriction)
+    gathered = restriction.Q_hat @ Q.solve_off_modes(seen, options)[S] + along.T @ (Q.modes[:, present].T @ seen)
+    return gathered[:, 0]
+
+
+def _along_modes(Q: Regularizer, restriction: Restriction) -> tuple[Matrix, NDArray[np.intp]]:
+    """Return C in T = G E Q_hat + V C, with G = Q^+ off the modes V, symmetric, and which modes V reach S.
+
+    C = V_S^+ (I - G_SS Q_hat).
+    """
+    V_S, present = present_modes(Q.modes, restriction.landmarks)
+    V_S_inverse = np.linalg.pinv(V_S)
+    return V_S_inverse - (V_S_inverse @ restriction.smooth) @ restriction.Q_hat, present

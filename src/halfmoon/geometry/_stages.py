@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,8 @@ from halfmoon.regularizers import (
     PowerRegularizer,
     Regularizer,
 )
+from halfmoon.runtime.execution import piece
+from halfmoon.runtime.small_algebra import small_algebra
 from halfmoon.runtime.storable import storable
 from halfmoon.solvers import SolveOptions
 
@@ -33,7 +36,7 @@ __all__ = ["GeometrySettings", "choose_landmarks", "index", "regularize", "restr
 Indices = NDArray[np.intp]
 
 DEFAULT_LANDMARKS = 500
-OF_INDEX = ("method", "recall")  # the graph parameters that a search for new points needs too
+OF_INDEX = ("method", "recall", "query_recall")  # the graph parameters that a search for new points needs too
 
 
 @storable
@@ -74,6 +77,7 @@ def index(X: Any, settings: GeometrySettings) -> NeighborIndex:
     parameters = settings.graph_params or {}
     options = SearchOptions(
         recall=parameters.get("recall", 0.95),
+        query_recall=parameters.get("query_recall", 0.99),
         n_jobs=settings.n_jobs,
         seed=_seed(parameters.get("random_state", 0)),
         progress=parameters.get("progress"),
@@ -116,7 +120,7 @@ def _graph(index: NeighborIndex, settings: GeometrySettings) -> sparse.csr_array
     seed = _seed(parameters.pop("random_state", 0))
     for name in (*OF_INDEX, "progress"):
         parameters.pop(name, None)
-    lists = check_memory(settings.memory).cache(_lists)(index, k)
+    lists = piece(f"neighbours-{k}", partial(check_memory(settings.memory).cache(_lists), index, k))
     W, _ = graph_of_lists(index.X, lists, metric=settings.metric, weights=settings.weights, seed=seed, **parameters)
     return W
 
@@ -153,10 +157,11 @@ def restrict(
     if not missing:
         return {power: known[power] for power in settings.powers}
     try:
-        if isinstance(Q, PowerRegularizer):
-            found = memory.cache(compute_restrictions)(Q, S, missing, options)
-        else:
-            found = {settings.powers[0]: memory.cache(compute_restriction)(Q, S, options)}
+        with small_algebra(len(S)):
+            if isinstance(Q, PowerRegularizer):
+                found = memory.cache(compute_restrictions)(Q, S, missing, options)
+            else:
+                found = {settings.powers[0]: memory.cache(compute_restriction)(Q, S, options)}
     except (pickle.PicklingError, AttributeError) as error:
         if settings.memory is None:
             raise

@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from halfmoon.graph._numba.duplicates import digest_dense, digest_sparse, expand_duplicates
-from halfmoon.graph._points import row_blocks
+from halfmoon.graph._numba.duplicates import FIRST, SECOND, digest_dense, digest_sparse, expand_duplicates
 from halfmoon.runtime.storable import storable
 
 __all__ = ["Duplicates", "RowLookup", "find_duplicates"]
 
-DIGEST_BLOCK = 1 << 22  # numbers held in float64 at once
+SMALL = 1 << 22  # numbers that numpy digests in less time than it takes to compile
+INTERPRETED = 20_000  # entries of lists that Python fills in less time than it takes to compile
 
 
 @storable
@@ -40,6 +40,10 @@ class Duplicates:
         average = sparse.csr_array((1.0 / counts[self.group], (self.group, np.arange(n))), shape=(m, n))
         return average @ values
 
+    def spread(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return one row per row of the data, given one per distinct point."""
+        return values if len(self.first) == len(self.group) else values[self.group]
+
     def expand(
         self, near_distances: NDArray[np.float64], near: NDArray[np.intp], k: int
     ) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
@@ -50,7 +54,8 @@ class Duplicates:
         rank = np.empty(n, dtype=np.intp)
         rank[members] = np.arange(n) - start[self.group[members]]
         indices, distances = np.empty((n, k), dtype=np.intp), np.empty((n, k))
-        expand_duplicates(self.group, rank, start, members, near, near_distances, indices, distances)
+        fill = expand_duplicates if n * k > INTERPRETED else expand_duplicates.py_func
+        fill(self.group, rank, start, members, near, near_distances, indices, distances)
         return distances, indices
 
 
@@ -99,9 +104,21 @@ def row_digests(X: Any) -> NDArray[np.uint64]:
     if sparse.issparse(X):
         X = X.copy()
         X.eliminate_zeros()
-        X.sort_indices()
-        digest_sparse(X.indptr, X.indices, X.data.astype(np.float64).view(np.uint64), digests)
-        return digests
-    for rows in row_blocks(X, DIGEST_BLOCK):
-        digest_dense((X[rows].astype(np.float64) + 0.0).view(np.uint64), digests[rows])
+        digest_sparse(X.indptr, X.indices, X.data, digests)
+    elif X.size <= SMALL:
+        digest_columns(X, digests)
+    else:
+        digest_dense(X, digests)
     return digests
+
+
+@np.errstate(over="ignore")  # a hash wraps around
+def digest_columns(X: NDArray[Any], digests: NDArray[np.uint64]) -> None:
+    """Compute the digests of `digest_dense` column by column: slower, but there is nothing to compile."""
+    digests[:] = 0
+    for j, column in enumerate(X.T):
+        bits = (column.astype(np.float64) + 0.0).view(np.uint64) ^ (np.uint64(j) * FIRST)
+        bits = (bits ^ (bits >> np.uint64(30))) * SECOND
+        bits = (bits ^ (bits >> np.uint64(27))) * FIRST
+        digests[:, 0] += bits ^ (bits >> np.uint64(31))
+        digests[:, 1] += (bits ^ (bits >> np.uint64(29))) * SECOND

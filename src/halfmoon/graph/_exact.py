@@ -13,7 +13,7 @@ from scipy.spatial import KDTree
 from sklearn.metrics.pairwise import paired_euclidean_distances
 from sklearn.neighbors import NearestNeighbors
 
-from halfmoon.graph._numba.nearest import keep_nearest, measure_pairs, subtract_all
+from halfmoon.graph._numba.nearest import keep_nearest, subtract_all
 from halfmoon.graph._options import SearchOptions
 from halfmoon.graph._points import column_means, fits_float32, row_blocks
 from halfmoon.runtime.executor import ThreadExecutor, stop_flag
@@ -21,9 +21,11 @@ from halfmoon.runtime.executor import ThreadExecutor, stop_flag
 __all__ = ["BlasSearch", "KDTreeSearch", "PairwiseSearch", "sorted_nearest", "without_self"]
 
 Neighbors = tuple[NDArray[np.float64], NDArray[np.intp]]
+_Candidates = tuple[NDArray[Any], NDArray[np.intp]]
 
 MARGIN = 4  # products round: fetch a few more candidates, then measure them exactly
 QUERY_PANEL, DATA_PANEL = 1024, 2048
+NORMS_BLOCK = 1 << 16  # numbers squared at once, in cache
 TREE_BLOCK = 512  # queries of a KD-tree at once, well below a second in 12 dimensions
 PAIRS = 1e9  # numbers that scikit-learn reads at once: fractions of a second
 PYTHON_PAIRS = 1e5  # calls of a metric written in Python at once
@@ -110,7 +112,7 @@ class BlasSearch:
         return _by_blocks(_query_products, _ProductsQuery(self.X, self.center, norms, Y, k), QUERY_PANEL, self.options)
 
     def _norms(self, dtype: Any) -> NDArray[Any]:
-        blocks = (((self.X[rows] - self.center).astype(dtype, copy=False)) for rows in row_blocks(self.X))
+        blocks = (((self.X[rows] - self.center).astype(dtype, copy=False)) for rows in row_blocks(self.X, NORMS_BLOCK))
         return np.concatenate([np.square(block).sum(axis=1, dtype=np.float64) for block in blocks]).astype(dtype)
 
 
@@ -143,23 +145,44 @@ def _certified(
     n, d = query.X.shape
     c = min(query.k + MARGIN, n)
     queries = (Y - query.center).astype(norms.dtype)
-    values = np.full((len(Y), c), np.inf, dtype=norms.dtype)
-    candidates = np.zeros((len(Y), c), dtype=np.int64)
-    stop = stop_flag()
-    for start in range(0, n, DATA_PANEL):
-        if stop[0]:
-            break
-        panel = (query.X[start : start + DATA_PANEL] - query.center).astype(norms.dtype, copy=False)
-        keep_nearest(queries @ panel.T, norms[start : start + DATA_PANEL], start, values, candidates)
-    measured = np.empty((len(Y), c))
-    measure_pairs(Y, query.X, candidates, measured)
-    distances, indices = sorted_nearest(measured, candidates, query.k)
+    values, candidates = (_nearest_of_panel if n <= DATA_PANEL else _nearest_of_panels)(query, queries, norms, c)
+    distances, indices = sorted_nearest(_measured(Y, query.X, candidates), candidates, query.k)
     # |fl(|x|^2 - 2 x'y) - exact| <= (d + 4) eps (|x| + |y|)^2, centring included.
     lengths = np.linalg.norm(queries.astype(np.float64), axis=1)
     rounding = (d + 4) * np.finfo(norms.dtype).eps * (float(np.sqrt(norms.max())) + lengths) ** 2
     reach = distances[:, -1] ** 2 - lengths**2
     certain = (values[:, -1].astype(np.float64) - rounding > reach + rounding) | (c == n)
     return distances, indices, certain
+
+
+def _nearest_of_panel(query: _ProductsQuery, queries: NDArray[Any], norms: NDArray[Any], c: int) -> _Candidates:
+    """Return the c smallest |x|^2 - 2 x'y of each row, and their x; the largest comes last."""
+    panel = (query.X - query.center).astype(norms.dtype, copy=False)
+    values = norms - 2 * (queries @ panel.T)
+    columns = np.argpartition(values, c - 1, axis=1)[:, :c]
+    return np.take_along_axis(values, columns, axis=1), columns
+
+
+def _nearest_of_panels(query: _ProductsQuery, queries: NDArray[Any], norms: NDArray[Any], c: int) -> _Candidates:
+    """Return the same, panel by panel of X."""
+    values = np.full((len(queries), c), np.inf, dtype=norms.dtype)
+    columns = np.zeros((len(queries), c), dtype=np.intp)
+    stop = stop_flag()
+    for start in range(0, len(norms), DATA_PANEL):
+        if stop[0]:
+            break
+        panel = (query.X[start : start + DATA_PANEL] - query.center).astype(norms.dtype, copy=False)
+        keep_nearest(queries @ panel.T, norms[start : start + DATA_PANEL], start, values, columns)
+    return values, columns
+
+
+def _measured(Y: NDArray[np.float64], X: NDArray[Any], candidates: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Return |y_i - x_j| for the candidates j of each row i, by subtraction."""
+    distances = np.empty(candidates.shape)
+    for column, rows in enumerate(candidates.T):
+        gaps = Y - X[rows]
+        distances[:, column] = np.einsum("ij,ij->i", gaps, gaps)
+    return np.sqrt(distances, out=distances)
 
 
 def _subtract(query: _ProductsQuery, Y: NDArray[np.float64]) -> Neighbors:

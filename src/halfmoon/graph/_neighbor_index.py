@@ -19,10 +19,12 @@ from scipy import sparse
 from halfmoon._validation import check_choice
 from halfmoon.exceptions import AccuracyWarning
 from halfmoon.graph._approximate import ApproximateSearch
+from halfmoon.graph._choice import choose_search
 from halfmoon.graph._duplicates import find_duplicates
 from halfmoon.graph._exact import BlasSearch, KDTreeSearch, PairwiseSearch, without_self
 from halfmoon.graph._options import SearchOptions
 from halfmoon.graph._points import FLOAT32_SPANS, fits_float32, unit_rows
+from halfmoon.graph._queries import CellSearch
 from halfmoon.runtime.caches import without_caches
 from halfmoon.runtime.storable import storable
 
@@ -32,9 +34,10 @@ Neighbors = tuple[NDArray[np.float64], NDArray[np.intp]]
 Metric = str | Callable[..., float]
 
 METRICS = {"euclidean": 2, "manhattan": 1, "cosine": 2}  # name -> the p of the Minkowski search behind it
-KDTREE_MAX_FEATURES = 12  # above this a KD-tree visits most of its leaves
-EXACT_WORK = 1e11  # up to which exact search takes seconds
-SELECTION = 64  # features that keeping the nearest of a row of distances costs as much as
+KDTREE_MAX_FEATURES = 12  # of metrics that only exact searches know: above this a KD-tree visits most of its leaves
+TREE_QUERIES = 3  # features up to which queries of a KD-tree are as fast as cells
+CELLS_FROM = 4096  # points from which on cells are worth it
+QUERIES_FOLLOW = ("auto", "approximate")  # methods whose queries may miss a neighbour; the others are exact throughout
 
 
 @dataclass(frozen=True)
@@ -73,8 +76,10 @@ class NeighborIndex:
     metric : {"euclidean", "manhattan", "cosine"} or callable, default="euclidean"
         A callable is given two rows and returns their distance.
     method : {"auto", "kdtree", "exact", "approximate"}, default="auto"
-        "auto": the KD-tree for dense data of at most 12 features, exact search while n^2 (d + 64) <= 1e11 or
-        where the metric needs it, approximate search above.
+        "auto": the cheapest by sizes and work counted on a pilot, an exact one where it costs little more; for other
+        metrics than the euclidean and cosine the KD-tree for dense data of at most 12 features, else exact search.
+        New rows (`query`): among at least 4096 points of more than 3 features, "auto" and "approximate" find a share
+        `options.query_recall` of their neighbours; "kdtree" and "exact" find them all.
     options : SearchOptions, default=None
         Recall, threads, seed and progress.
 
@@ -99,7 +104,9 @@ class NeighborIndex:
         if not callable(metric):
             check_choice("metric", metric, METRICS, advice="Or pass a function of two rows.")
         check_choice("method", method, ("auto", *SEARCHES))
-        self.X, self.metric, self.options = X, metric, options or SearchOptions()
+        options = options or SearchOptions()
+        self.options = options if method in QUERIES_FOLLOW else replace(options, query_recall=1.0)
+        self.X, self.metric = X, metric
         self.duplicates = find_duplicates(self._measurable(X))
         self.method = self._choose() if method == "auto" else method
         _ = self._search  # what is expensive happens here; only a copy from a file searches anew for itself
@@ -119,8 +126,20 @@ class NeighborIndex:
         return rows if self.n_points == self.X.shape[0] else rows[self.duplicates.first]
 
     @cached_property
-    def _search(self) -> Search:
+    def _search(self) -> Search | ApproximateSearch:
         return SEARCHES[self.method](self.points, self.metric, self.options)
+
+    @cached_property
+    def _queries(self) -> Search:
+        """The search for new rows: by cells among many points, else exact."""
+        exact = self.options.query_recall == 1.0 or self.options.recall == 1.0
+        as_fast = self.n_points < CELLS_FROM or (self.method == "kdtree" and self.X.shape[1] <= TREE_QUERIES)
+        if not (exact or as_fast) and self.metric in APPROXIMABLE and fits_float32(self.points):
+            return CellSearch(self.points, self.options)
+        if self.method == "approximate":
+            return _exact(self.points, self.metric, self.options)
+        assert not isinstance(self._search, ApproximateSearch)
+        return self._search
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what is made from the rows, and whom to report to."""
@@ -128,22 +147,20 @@ class NeighborIndex:
         return without_caches(self) | quiet
 
     def _choose(self) -> str:
-        n, d = self.points.shape
-        dense = not sparse.issparse(self.points)
-        if dense and d <= KDTREE_MAX_FEATURES and not callable(self.metric):
-            return "kdtree"
-        width = d if dense else self.points.nnz / n
-        affordable = float(n) * n * (width + SELECTION) <= EXACT_WORK or self.options.recall == 1.0
-        return "exact" if affordable or self.metric not in APPROXIMABLE else "approximate"
+        if self.metric in APPROXIMABLE:
+            return choose_search(self.points, self.options.recall, self.options.seed)
+        low = not sparse.issparse(self.points) and self.points.shape[1] <= KDTREE_MAX_FEATURES
+        return "kdtree" if low and not callable(self.metric) else "exact"
 
     def query(self, Y: Any, k: int) -> Neighbors:
         """Return distances and numbers of the k nearest points to each row of Y, nearest first."""
-        return self._distances(*self._search.query(self._measurable(Y), k))
+        return self._distances(*self._queries.query(self._measurable(Y), k))
 
     def prepare_queries(self, k: int) -> None:
-        """Find out what queries of k neighbours need, so that the first is as fast as the others."""
-        if isinstance(self._search, ApproximateSearch):
-            self._search.calibrate(k)
+        """Build what queries of k neighbours need and compile it, so that the first is as fast as the others."""
+        queries = self._queries
+        if isinstance(queries, CellSearch):
+            queries.query(self.points[:1], k)
 
     def neighbors_of_data(self, k: int) -> NeighborLists:
         """Return, for every row of X, its k nearest other rows; duplicates are each other's nearest."""
@@ -183,7 +200,7 @@ def _warn_if_lost(distances: NDArray[np.float64]) -> None:
 
 
 class Search(Protocol):
-    """What a search must provide: one class, and one row of SEARCHES."""
+    """What a search for new rows must provide."""
 
     def query(self, Y: Any, k: int) -> Neighbors:
         """Return distances and indices of the k nearest rows, nearest first."""
@@ -205,7 +222,7 @@ def _exact(X: Any, metric: Metric, options: SearchOptions) -> Search:
     return PairwiseSearch(X, "euclidean" if metric == "cosine" else metric, options)
 
 
-def _approximate(X: Any, metric: Metric, options: SearchOptions) -> Search:
+def _approximate(X: Any, metric: Metric, options: SearchOptions) -> ApproximateSearch:
     if metric not in APPROXIMABLE:
         raise ValueError(
             f"method='approximate' needs metric='euclidean' or 'cosine'. Got {metric!r}. Use method='exact'."
@@ -218,7 +235,7 @@ def _approximate(X: Any, metric: Metric, options: SearchOptions) -> Search:
     return ApproximateSearch(X, options)
 
 
-SEARCHES: dict[str, Callable[[Any, Metric, SearchOptions], Search]] = {
+SEARCHES: dict[str, Callable[[Any, Metric, SearchOptions], Search | ApproximateSearch]] = {
     "kdtree": _kdtree,
     "exact": _exact,
     "approximate": _approximate,

@@ -25,10 +25,12 @@ class SearchOptions:
     ----------
     recall : float
         Share of the true neighbours that an approximate search has to find; estimated on a sample.
+    query_recall : float
+        The same for new rows; 1 means exact search.
     n_jobs : int or None
         Threads; None means all cores, -1 too. The result does not depend on it.
     seed : int
-        Of sketches, trees and samples.
+        Of sketches, trees, cells and samples.
     progress : callable or None
         Called as progress(rows_done, rows, step).
 
@@ -43,11 +45,13 @@ class SearchOptions:
     n_jobs: int | None = None
     seed: int = 0
     progress: SearchProgress | None = field(default=None, compare=False)
+    query_recall: float = 0.99
 
     def __post_init__(self) -> None:
-        check_real("recall", self.recall, strict=True)
-        if self.recall > 1.0:
-            raise ValueError(f"The 'recall' parameter must be in (0, 1]. Got {self.recall!r} instead.")
+        for name, value in (("recall", self.recall), ("query_recall", self.query_recall)):
+            check_real(name, value, strict=True)
+            if value > 1.0:
+                raise ValueError(f"The '{name}' parameter must be in (0, 1]. Got {value!r} instead.")
         thread_count(self.n_jobs)
 
     @property

@@ -7,52 +7,21 @@ nearest cells are found in the same way, on the means of the cells.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from halfmoon.graph._numba.lists import NOBODY
 from halfmoon.graph._numba.projection_tree import cell_means, search_cells, split_cells
 from halfmoon.runtime.executor import Executor, stop_flag
 from halfmoon.runtime.ranges import ranges
 
-__all__ = ["Lists", "ProjectionTree", "search_tree"]
+__all__ = ["ProjectionTree", "Searched", "neighbors_in", "search_tree"]
 
 CELL = 64  # points of a cell, about
 TOP_LEVELS = 5  # of a tree, split by one thread before the others get a branch each
 CELLS = 256  # cells in one piece of work, at most
-
-
-@dataclass
-class Lists:
-    """Neighbour lists, nearest first: squared distances and entries (see `_numba.lists`)."""
-
-    squares: NDArray[np.float32]
-    entries: NDArray[np.int32]
-
-    @classmethod
-    def empty(cls, n: int, width: int) -> Lists:
-        """Return lists that name nobody."""
-        return cls(np.full((n, width), np.inf, np.float32), np.full((n, width), -1, np.int32))
-
-    @classmethod
-    def like(cls, other: Lists) -> Lists:
-        """Return room for lists of the same shape."""
-        return cls(np.empty_like(other.squares), np.empty_like(other.entries))
-
-    def room(self, rows: tuple[int, int]) -> Lists:
-        """Return room for some of the lists."""
-        count, width = rows[1] - rows[0], self.entries.shape[1]
-        return Lists(np.empty((count, width), np.float32), np.empty((count, width), np.int32))
-
-    @property
-    def arrays(self) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
-        """Both arrays, as compiled functions read them."""
-        return self.squares, self.entries
-
-    @property
-    def neighbors(self) -> NDArray[np.int32]:
-        """The points named, -1 where there is none."""
-        return self.entries >> 1
 
 
 class ProjectionTree:
@@ -86,20 +55,40 @@ class ProjectionTree:
         """Return the cells to search for each cell: itself, then the nearest by their means."""
         itself = np.arange(self.count, dtype=np.int32)
         if self.count <= probes:
-            return np.tile(itself, (self.count, 1))
-        lists = search_tree(self.means, Lists.empty(self.count, probes - 1), seed, 4 * probes, executor)
-        return np.hstack([itself[:, None], lists.neighbors])
+            others = np.tile(itself[:-1], (self.count, 1))
+            return np.hstack([itself[:, None], others + (others >= itself[:, None])])
+        keys = np.full((self.count, probes - 1), NOBODY)
+        keys = search_tree(Searched(self.means, self.means, 1.0), keys, seed, 4 * probes, probes - 1, executor)
+        return np.hstack([itself[:, None], neighbors_in(keys)])
 
 
-def search_tree(points: NDArray[np.float32], lists: Lists, seed: int, probes: int, executor: Executor) -> Lists:
-    """Grow one tree and return the lists, with all points of the cells near that of a point merged in."""
-    cells = ProjectionTree(points, seed, executor)
+@dataclass(frozen=True)
+class Searched:
+    """Points that trees divide, and the space where distances are measured in the end (`_numba.distances.rank_of`)."""
+
+    points: NDArray[np.float32]
+    space: Any
+    unit: float  # squared distance of points per squared distance in the space
+
+
+def neighbors_in(keys: NDArray[np.int64]) -> NDArray[np.int32]:
+    """Return the neighbours that lists name, -1 where there is none."""
+    return np.where(keys == NOBODY, -1, (keys & 0xFFFF_FFFF) >> 1).astype(np.int32)
+
+
+def search_tree(
+    searched: Searched, keys: NDArray[np.int64], seed: int, probes: int, kept: int, executor: Executor
+) -> NDArray[np.int64]:
+    """Grow one tree and return the lists, with the nearest points of the cells near that of a point merged in.
+
+    `kept` points are kept per point by their distances in the tree; the lists hold distances in the space.
+    """
+    cells = ProjectionTree(searched.points, seed, executor)
     near = cells.near(probes, seed, executor)
-    merged, pieces = Lists.like(lists), ranges(cells.count, CELLS)
-    search = _TreeSearch(points, cells.members, cells.bounds, cells.means, near, lists)
-    for (lo, hi), found in zip(pieces, executor.map(_search_near, search, pieces), strict=True):
-        members = cells.members[cells.bounds[lo] : cells.bounds[hi]]
-        merged.squares[members], merged.entries[members] = found.squares, found.entries
+    merged, pieces = np.empty_like(keys), ranges(cells.count, CELLS)
+    prepared = (searched, cells, near, kept, keys)
+    for (lo, hi), found in zip(pieces, executor.map(_search_near, prepared, pieces), strict=True):
+        merged[cells.members[cells.bounds[lo] : cells.bounds[hi]]] = found
     return merged
 
 
@@ -123,22 +112,12 @@ def _means(
     return means
 
 
-@dataclass(frozen=True)
-class _TreeSearch:
-    points: NDArray[np.float32]
-    members: NDArray[np.int32]
-    bounds: NDArray[np.int64]
-    means: NDArray[np.float32]
-    near: NDArray[np.int32]
-    lists: Lists
-
-
-def _search_near(search: _TreeSearch, cells: tuple[int, int]) -> Lists:
-    """Return the lists of the members of some cells, with the points of near cells merged in."""
-    lo, hi = cells
-    members = search.members[search.bounds[lo] : search.bounds[hi]]
-    own = Lists(search.lists.squares[members], search.lists.entries[members])
-    search_cells(
-        search.points, search.members, search.bounds, search.means, search.near, lo, hi, stop_flag(), *own.arrays
-    )
+def _search_near(
+    prepared: tuple[Searched, ProjectionTree, NDArray[np.int32], int, NDArray[np.int64]], cells: tuple[int, int]
+) -> NDArray[np.int64]:
+    """Return the lists of the members of some cells, with points of near cells merged in."""
+    searched, tree, near, kept, keys = prepared
+    own = keys[tree.members[tree.bounds[cells[0]] : tree.bounds[cells[1]]]]
+    unit, where = np.float32(searched.unit), (tree.members, tree.bounds, tree.means, near)
+    search_cells(searched.points, searched.space, unit, *where, *cells, kept, stop_flag(), own)
     return own

@@ -1,38 +1,46 @@
 """The search of the data among themselves: trees propose, rounds of neighbours of neighbours refine.
 
-Every step makes new lists from old ones, some rows to a task.
+Every step makes new lists from old ones, some rows to a task. Lists hold distances in one space: codes, which cost
+little, then exact distances if codes do not reach the recall.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from halfmoon.graph._numba.lists import reverse_lists
-from halfmoon.graph._numba.refinement import audit_rows, rank_candidates, refine_exact, refine_sketch
-from halfmoon.graph._projection_tree import Lists, search_tree
+from halfmoon.graph._numba.lists import NOBODY, list_entries, reverse_lists
+from halfmoon.graph._numba.refinement import audit_rows, rank_rows, refine
+from halfmoon.graph._projection_tree import Searched, neighbors_in, search_tree
 from halfmoon.runtime.executor import Executor, stop_flag
 from halfmoon.runtime.ranges import ranges
 
 if TYPE_CHECKING:
     from halfmoon.graph._approximate import ApproximateSearch
 
-__all__ = ["LIST", "ROWS", "Refinement", "audit"]
+__all__ = ["LIST", "ROWS", "TIES", "Refinement", "audit", "squares_of"]
+
+Keys = NDArray[np.int64]
 
 PROBES = 8  # near cells searched per cell and tree
-TREES = 4  # trees grown at a time
+TREES = 2, 4  # grown at a time: at least, and at most while they find less than GROWN
+GROWN = (0.95, 0.99), (0.6, 0.7)  # recall asked for -> of the trees at which rounds gain more than another tree
 ATTEMPTS = 4  # times that trees are grown, with twice the probes each time
-LIST = 20  # candidates per point, at least; 2 k for large k
-ROUNDS = 6  # of refinement after trees are grown
-GAIN = 0.002  # a round that gains less recall is the last
+KEPT = 10  # points kept per point and tree, at least
+LIST = 20  # neighbours per point, at least; for codes, candidates: 24, and 2 k + 4 for large k
+JOINED = 8, 9.0  # of each list are joined, and more per factor of ten by which misses must shrink
+WIDER = 8  # more of them at each further attempt
+ROUNDS = 8  # of refinement after trees are grown
+GAIN = 0.001  # a round that gains less recall is the last
 ROUNDING = 1e-5  # of distances in the sketch, relative to the largest norm
 FAITHFUL = 1e-3  # relative error of a neighbour's distance up to which a complete sketch stands for X
+TIES = 1e-6  # relative difference of distances in float32 that are one distance
 ROWS = 4096  # rows in one piece of work, at most
+AUDITED = 32  # points audited together
 REVERSE_PIECES = 4  # each reads all lists
 
 
@@ -41,163 +49,164 @@ class Refinement:
 
     def __init__(self, search: ApproximateSearch, k: int, executor: Executor) -> None:
         self.search, self.k, self.executor = search, k, executor
-        self.points, self.n = search.points, len(search.points)
-        self.lists = Lists.empty(self.n, min(max(LIST, 2 * k), self.n - 1))
-        self.complete = search.sketch.complete
-        self.ranked = Lists.empty(0 if self.complete else self.n, min(2 * k, self.n - 1))
-        self._truth: Lists | None = None
+        self.n = len(search.head)
+        self.exact = Searched(search.head, search.exact_space, 1.0)
+        self.searched = Searched(search.head, search.codes, search.unit)
+        wide = max(LIST, k + 4) if search.whole else max(LIST, 2 * k) + 4
+        self.keys = np.full((self.n, min(wide, self.n - 1)), NOBODY)
+        self.kept = min(max(KEPT, k), self.keys.shape[1])
+        self.joined = 0
+        self._truth: Keys | None = None
         self.estimate = 0.0
-
-    @property
-    def best(self) -> Lists:
-        """The k nearest found so far."""
-        lists = self.lists if self.complete else self.ranked
-        return Lists(lists.squares[:, : self.k], lists.entries[:, : self.k])
-
-    @property
-    def proposed(self) -> Lists:
-        """What the sketch has found: the answer if it is complete, else candidates."""
-        return self.best if self.complete else self.lists
 
     def run(self) -> bool:
         """Grow trees and refine until the recall is reached; return whether it was."""
         for attempt in range(ATTEMPTS):
-            for _ in range(TREES):
-                seed, probes = self.search.draw_seed(), PROBES << attempt
-                self.lists = search_tree(self.points, self.lists, seed, probes, self.executor)
-            reached = self._repeat(self._refine_sketch, lambda: self.proposed, "neighbours of neighbours")
-            if not self.complete:
-                self._rank()
-                reached = self._repeat(self._refine_exact, lambda: self.best, "exact distances")
-            if reached:
+            self._grow(PROBES << attempt)
+            self._widen(attempt * WIDER)
+            if self._repeat() or (self._turn_exact() and self._repeat()):
                 return True
         return False
 
-    def _repeat(self, step: Callable[[], None], lists: Callable[[], Lists], name: str) -> bool:
+    def best(self) -> Keys:
+        """Return the k nearest of each list by exact distances."""
+        return self.keys[:, : self.k] if self._is_exact() else self._ranked(self.k)
+
+    def _grow(self, probes: int) -> None:
+        """Grow trees; the recall that they reach decides how many."""
+        enough = float(np.interp(self.search.options.recall, *GROWN))
+        for grown in range(1, TREES[1] + 1):
+            seed = self.search.draw_seed()
+            self.keys = search_tree(self.searched, self.keys, seed, probes, self.kept, self.executor)
+            if grown >= TREES[0] and (self._reached("trees") or self.estimate >= enough):
+                return
+
+    def _widen(self, more: int) -> None:
+        """Join as much of each list as the misses of the trees ask for, and some more; all entries are fresh again."""
+        shrink = (1.0 - self.estimate) / max(1e-3, 1.0 - self.search.options.recall)
+        wished = JOINED[0] + JOINED[1] * np.log10(max(1.0, shrink))
+        self.joined = min(max(self.k, round(wished)) + more, self.n - 1)
+        room = np.full((self.n, max(0, self.joined - self.keys.shape[1])), NOBODY)
+        self.keys = np.hstack([self.keys | 1, room])
+
+    def _repeat(self) -> bool:
         """Take refinement steps until the recall is reached or no longer grows; return whether it was reached."""
-        reached = self._reached(lists(), name)
+        reached = self._reached("neighbours of neighbours")
         for _ in range(ROUNDS):
             if reached:
                 break
             before = self.estimate
-            step()
-            reached = self._reached(lists(), name)
+            self._refine()
+            reached = self._reached("neighbours of neighbours")
             if self.estimate < before + GAIN:
                 break
         return reached
 
-    def _reached(self, lists: Lists, name: str) -> bool:
+    def _turn_exact(self) -> bool:
+        """Measure distances exactly from now on; return whether this is new."""
+        if self._is_exact():
+            return False
+        self.keys, self.searched = self._ranked(self.keys.shape[1]), self.exact
+        return True
+
+    def _reached(self, name: str) -> bool:
         """Estimate the recall; it is reached if the estimate is a standard error above what is asked for."""
-        found = lists.neighbors[self.search.sample]
-        hits = (self.truth().neighbors[:, :, None] == found[:, None, :]).any(axis=2).mean(axis=1)
+        sample = self.search.sample
+        found = np.empty((len(sample), self.k), np.int64)
+        rank_rows(self.search.exact_space, sample, self.keys[sample], stop_flag(), found)
+        reach = squares_of(self.truth())[:, -1:] * (1.0 + TIES) ** 2
+        hits = (squares_of(found) <= reach).mean(axis=1)
         self.estimate = float(hits.mean())
         options = self.search.options
         options.report_step(self.n, self.n, f"{name}, recall {self.estimate:.3f}")
         standard_error = float(hits.std()) / np.sqrt(len(hits))
         return self.estimate - standard_error >= options.recall or self.estimate == 1.0
 
-    def truth(self) -> Lists:
+    def truth(self) -> Keys:
         """Return the true neighbours of the sample, found once: after the first trees, whose lists save time."""
         if self._truth is None:
-            self._truth = audit(self.search, self.k, self.executor, self.lists.entries)
-            if self.complete and not self._faithful(self._truth):
-                self.complete, self.ranked = False, Lists.empty(self.n, self.ranked.entries.shape[1])
+            self._truth = audit(self.search, self.k, self.executor, self.keys)
         return self._truth
 
-    def _faithful(self, truth: Lists) -> bool:
-        """Return whether float32 resolves the distances of neighbours: not in a tight cluster far from the rest."""
-        gaps = self.points[self.search.sample][:, None] - self.points[truth.neighbors]
-        in_sketch, exact = np.linalg.norm(gaps, axis=2), np.sqrt(truth.squares)
+    def _is_exact(self) -> bool:
+        """Return whether lists are exact, or of float32 points that stand for X: not in a tight cluster far away."""
+        if self.searched is self.exact:
+            return True
+        points = self.searched.space
+        if points.dtype != np.float32:
+            return False
+        truth = self.truth()
+        gaps = points[self.search.sample][:, None] - points[neighbors_in(truth)]
+        in_sketch, exact = np.linalg.norm(gaps, axis=2), np.sqrt(squares_of(truth))
         return bool(np.all(np.abs(in_sketch - exact) <= FAITHFUL * exact))
 
-    def _refine_sketch(self) -> None:
-        old = self.lists
-        prepared = _Round(self.points, old, *self._reverse(old))
-        self.lists = self._updated(old, _refine_sketch, prepared)
-
-    def _rank(self) -> None:
-        """Merge the candidates of the sketch into the exact lists."""
-        prepared = (self.search.rows, self.search.row, self.lists.entries, self.ranked)
-        self.ranked = self._updated(self.ranked, _rank, prepared)
-
-    def _refine_exact(self) -> None:
-        old = self.ranked
-        prepared = (_Round(self.points, old, *self._reverse(old)), self.search.rows, self.search.row, self.k)
-        self.ranked = self._updated(old, _refine_exact, prepared)
-
-    def _reverse(self, lists: Lists) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Return who names each point, and how many do."""
-        reverse, counts = np.empty_like(lists.entries), np.empty(self.n, np.int32)
+    def _refine(self) -> None:
+        """Try the neighbours of the neighbours of all points."""
+        entries = np.empty((self.n, self.joined), np.int32)
+        list_entries(self.keys, 0, self.n, entries)
+        reverse, counts = np.empty_like(entries), np.empty(self.n, np.int32)
         pieces = list(itertools.pairwise(self.n * piece // REVERSE_PIECES for piece in range(REVERSE_PIECES + 1)))
-        for (lo, hi), part in zip(pieces, self.executor.map(_reverse, lists.entries, pieces), strict=True):
+        for (lo, hi), part in zip(pieces, self.executor.map(_reverse, entries, pieces), strict=True):
             reverse[lo:hi], counts[lo:hi] = part
-        return reverse, counts
+        self.keys = self._updated(
+            _refine, (self.searched.space, self.keys, entries, reverse, counts), self.keys.shape[1]
+        )
 
-    def _updated(self, old: Lists, task: Callable[[Any, tuple[int, int]], Lists], prepared: Any) -> Lists:
-        """Return the lists that a task makes of the old ones, some rows at a time."""
-        new, pieces = Lists.like(old), ranges(self.n, ROWS)
+    def _ranked(self, width: int) -> Keys:
+        """Return the nearest of each list by exact distances."""
+        return self._updated(_rank, (self.search.exact_space, self.keys, width), width)
+
+    def _updated(self, task: Callable[[Any, tuple[int, int]], Keys], prepared: Any, width: int) -> Keys:
+        """Return the lists that a task makes, some rows at a time."""
+        new, pieces = np.empty((self.n, width), np.int64), ranges(self.n, ROWS)
         for (lo, hi), part in zip(pieces, self.executor.map(task, prepared, pieces), strict=True):
-            new.squares[lo:hi], new.entries[lo:hi] = part.arrays
+            new[lo:hi] = part
         return new
 
 
-def audit(search: ApproximateSearch, k: int, executor: Executor, candidates: NDArray[np.int32] | None = None) -> Lists:
-    """Return the k true neighbours of the sample of a search; `candidates` are entries per point to start from."""
-    points = search.points
-    rounding = np.float32(ROUNDING * np.sqrt(np.square(points).sum(axis=1).max()))
-    known = np.empty((len(points), 0), np.int32) if candidates is None else candidates
-    prepared = _Audit(search.rows, search.row, points, rounding, known, k)
-    samples = [search.sample[lo:hi] for lo, hi in ranges(len(search.sample), len(search.sample))]
-    parts = list(executor.map(_audit, prepared, samples))
-    return Lists(*(np.concatenate(arrays) for arrays in zip(*(part.arrays for part in parts), strict=True)))
+def squares_of(keys: Keys) -> NDArray[np.float32]:
+    """Return the squared distances in lists of exact distances, inf where there is nobody."""
+    squares = (keys >> 32).astype(np.int32).view(np.float32)
+    return np.where(keys == NOBODY, np.float32(np.inf), squares)
 
 
-@dataclass(frozen=True)
-class _Audit:
-    X: Any
-    row: NDArray[np.int32]
-    points: NDArray[np.float32]
-    rounding: np.float32
-    candidates: NDArray[np.int32]
-    k: int
+def audit(search: ApproximateSearch, k: int, executor: Executor, keys: Keys | None = None) -> Keys:
+    """Return the k true neighbours of the sample of a search; `keys` are lists of all points to start from."""
+    largest = float(np.sqrt(np.square(search.head).sum(axis=1).max()))
+    products = 4.0 * (search.head.shape[1] + 4) * np.finfo(np.float32).eps * largest**2
+    rounding = np.float32(ROUNDING * largest), np.float32(products)
+    count = len(search.sample)
+    samples = [search.sample[start : start + AUDITED] for start in range(0, count, AUDITED)]
+    prepared = (search.exact_space, search.head, rounding, keys, k)
+    return np.concatenate(list(executor.map(_audit, prepared, samples)))
 
 
-def _audit(audit: _Audit, sample: NDArray[np.int64]) -> Lists:
+def _audit(
+    prepared: tuple[Any, NDArray[np.float32], tuple[np.float32, np.float32], Keys | None, int],
+    sample: NDArray[np.int64],
+) -> Keys:
     """Return the true neighbours of some points."""
-    truth = Lists.empty(len(sample), audit.k)
-    audit_rows(audit.X, audit.row, audit.points, audit.rounding, sample, audit.candidates, stop_flag(), *truth.arrays)
+    space, head, rounding, keys, k = prepared
+    truth = np.full((len(sample), k), NOBODY)
+    if keys is not None:
+        rank_rows(space, sample, keys[sample], stop_flag(), truth)
+    audit_rows(space, head, *rounding, sample, stop_flag(), truth)
     return truth
 
 
-@dataclass(frozen=True)
-class _Round:
-    """One round of refinement: the old lists, and who names each point."""
-
-    points: NDArray[np.float32]
-    old: Lists
-    reverse: NDArray[np.int32]
-    counts: NDArray[np.int32]
-
-
-def _refine_sketch(of: _Round, rows: tuple[int, int]) -> Lists:
-    new = of.old.room(rows)
-    refine_sketch(of.points, *of.old.arrays, of.reverse, of.counts, *rows, stop_flag(), *new.arrays)
+def _refine(
+    prepared: tuple[Any, Keys, NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]], rows: tuple[int, int]
+) -> Keys:
+    new = np.empty((rows[1] - rows[0], prepared[1].shape[1]), np.int64)
+    refine(*prepared, *rows, stop_flag(), new)
     return new
 
 
-def _refine_exact(prepared: tuple[_Round, Any, NDArray[np.int32], int], rows: tuple[int, int]) -> Lists:
-    of, X, row, k = prepared
-    new = of.old.room(rows)
-    refine_exact(X, row, of.points, *of.old.arrays, of.reverse, of.counts, k, *rows, stop_flag(), *new.arrays)
-    return new
-
-
-def _rank(prepared: tuple[Any, NDArray[np.int32], NDArray[np.int32], Lists], rows: tuple[int, int]) -> Lists:
-    X, row, candidates, ranked = prepared
-    lo, hi = rows
-    new = Lists(ranked.squares[lo:hi].copy(), ranked.entries[lo:hi].copy())
-    rank_candidates(X, row, candidates, lo, hi, stop_flag(), *new.arrays)
-    return new
+def _rank(prepared: tuple[Any, Keys, int], rows: tuple[int, int]) -> Keys:
+    space, keys, width = prepared
+    ranked = np.empty((rows[1] - rows[0], width), np.int64)
+    rank_rows(space, np.arange(*rows), keys[slice(*rows)], stop_flag(), ranked)
+    return ranked
 
 
 def _reverse(entries: NDArray[np.int32], points: tuple[int, int]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

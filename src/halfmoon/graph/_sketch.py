@@ -1,6 +1,7 @@
-"""The sketch: a few principal components in float32 that propose neighbours; exact distances decide.
+"""The sketch: principal components that propose neighbours; exact distances decide.
 
-A projection shortens distances, so what is too far in the sketch is too far in X.
+Trees divide the points by the first components (the head). Lists are made by codes: one byte per component, or per
+feature where the components hold too little of the distance between near points.
 """
 
 from __future__ import annotations
@@ -9,79 +10,98 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg, sparse
-from sklearn.utils.extmath import randomized_svd
+from scipy import sparse
 
+from halfmoon.graph._principal_components import GRAM_FEATURES, MOST, Sample, centered, principal_components
 from halfmoon.runtime.executor import Executor
 
 __all__ = ["Sketch"]
 
-FULL_SKETCH = 64  # features up to which the sketch is X itself
-MAX_SKETCH = 128  # components at most; up to twice as many features are kept as they are if these are too few
-CAPTURED = 0.8  # share of the variance that the sketch should hold
-SKETCH_ROWS = 8192  # rows that the principal components are found on
-GRAM_FEATURES = 2048  # features up to which a d x d Gram matrix is used
+HEAD = 32  # components that trees divide by; up to as many features are kept as they are
+HELD = 0.7  # share of the squared distance of near rows that components must hold to make the codes
+NEAR_ROWS = 256  # of the sample, whose nearest others show what the components hold
 BLOCK = 2048  # rows converted at once
+LARGEST_CODE = 127
+FAR = 0.999  # share of the sample whose entries the codes hold; what is larger is cut off
 
 
 class Sketch:
-    """A map from rows of X to float32 points whose distances never exceed those of X."""
+    """A map from rows of X to float32 points whose distances never exceed those of X, and to int8 codes.
+
+    Attributes
+    ----------
+    components : ndarray of shape (d, s) or None
+        None: the points are the rows, centred.
+    complete : bool
+        Whether distances of points equal those of X.
+    """
 
     def __init__(self, X: Any, rng: np.random.Generator, executor: Executor) -> None:
-        n, d = X.shape
-        rows = X[np.sort(rng.choice(n, min(n, SKETCH_ROWS), replace=False))]
-        dense = not sparse.issparse(X)
-        self.center = rows.mean(axis=0, dtype=np.float64) if dense else None
-        self.components: NDArray[np.float32] | None = None  # None: the sketch is X, centred
-        if dense and d <= FULL_SKETCH:
-            return
-        seed = None if dense and d <= GRAM_FEATURES else int(rng.integers(1 << 31))
-        components, captured = executor.run(_principal_components, (_centered(rows, self.center), seed))
-        keeps_all = dense and d <= 2 * MAX_SKETCH and (captured < CAPTURED or 2 * components.shape[1] > d)
-        self.components = None if keeps_all else components
+        sample, d, dense = Sample.of(X, rng), X.shape[1], not sparse.issparse(X)
+        rows, self.center = sample.rows, sample.center
+        self.components: NDArray[np.float32] | None = None
+        if not dense or d > HEAD:
+            self.components, _ = principal_components(sample, executor)
+        self.complete = dense and d <= MOST
+        self.codes_features = (
+            dense and HEAD < d <= GRAM_FEATURES and not executor.run(_hold_distances, (rows, self.components))
+        )
+        coded = rows if self.codes_features or self.components is None else rows @ self.components
+        largest = float(np.quantile(np.abs(coded).max(axis=1), FAR))
+        self.code_scale = np.float32(LARGEST_CODE / largest if largest > 0.0 else 1.0)
 
     @property
-    def complete(self) -> bool:
-        """Whether distances of sketches equal those of X."""
-        return self.components is None
+    def unit(self) -> float:
+        """Squared distance per squared distance of codes."""
+        return float(self.code_scale) ** -2
 
     def points(self, X: Any, executor: Executor) -> NDArray[np.float32]:
         """Return the sketches of the rows of X, converted block by block."""
         n, d = X.shape
         points = np.empty((n, d if self.components is None else self.components.shape[1]), dtype=np.float32)
-        blocks = [slice(start, min(start + BLOCK, n)) for start in range(0, n, BLOCK)]
-        prepared = (X, self.center, self.components)
-        for rows, block in zip(blocks, executor.map(_sketch_rows, prepared, blocks), strict=True):
-            points[rows] = block
-        return points
+        prepared = (X, np.arange(n), self.center, self.components, None)
+        return _by_blocks(prepared, points, executor)
+
+    def codes(
+        self, X: Any, row: NDArray[np.int32], points: NDArray[np.float32], executor: Executor
+    ) -> NDArray[np.int8]:
+        """Return the codes of rows of X in some order; `points` are their sketches, in the same order."""
+        source = (X, row, self.center) if self.codes_features else (points, np.arange(len(points)), None)
+        codes = np.empty((len(row), source[0].shape[1]), np.int8)
+        return _by_blocks((*source, None, self.code_scale), codes, executor)
 
 
-def _principal_components(prepared: tuple[Any, int | None]) -> tuple[NDArray[np.float32], float]:
-    """Return orthonormal columns and the share of the variance of the rows that they capture.
-
-    They come from the d x d Gram matrix, or, given a seed, from a randomised singular value decomposition.
-    """
-    rows, seed = prepared
-    d = rows.shape[1]
-    total = float(rows.multiply(rows).sum()) if sparse.issparse(rows) else float(np.vdot(rows, rows))
-    size = min(MAX_SKETCH, d, rows.shape[0])
-    if seed is None:
-        values, vectors = linalg.eigh((rows.T @ rows).astype(np.float64), subset_by_index=[d - size, d - 1])
-        values, vectors = values[::-1], vectors[:, ::-1]
-    else:
-        _, singular, vectors = randomized_svd(rows, size, n_iter=2, random_state=seed)
-        values, vectors = singular**2, vectors.T
-    captured = np.cumsum(values) / max(total, np.finfo(float).tiny)
-    width = int(np.searchsorted(captured, CAPTURED)) + 1
-    width = min(-(-width // 16) * 16, vectors.shape[1])  # whole registers
-    return np.ascontiguousarray(vectors[:, :width], dtype=np.float32), float(captured[width - 1])
+def _by_blocks(prepared: tuple[Any, ...], made: NDArray[Any], executor: Executor) -> NDArray[Any]:
+    """Fill an array with what `_sketch_rows` makes of blocks of rows."""
+    blocks = [slice(start, min(start + BLOCK, len(made))) for start in range(0, len(made), BLOCK)]
+    for rows, block in zip(blocks, executor.map(_sketch_rows, prepared, blocks), strict=True):
+        made[rows] = block
+    return made
 
 
-def _sketch_rows(prepared: tuple[Any, NDArray[np.float64] | None, NDArray[np.float32] | None], rows: slice) -> Any:
-    X, center, components = prepared
-    block = _centered(X[rows], center)
-    return block if components is None else block @ components
+def _sketch_rows(
+    prepared: tuple[Any, NDArray[Any], NDArray[np.float32] | None, NDArray[np.float32] | None, np.float32 | None],
+    rows: slice,
+) -> Any:
+    """Return some rows of X in an order: centred, then projected or coded."""
+    X, order, center, components, code_scale = prepared
+    block = centered(X[order[rows]], center)
+    if components is not None:
+        return block @ components
+    if code_scale is None:
+        return block
+    block *= code_scale
+    return np.clip(np.rint(block, out=block), -LARGEST_CODE, LARGEST_CODE, out=block).astype(np.int8)
 
 
-def _centered(rows: Any, center: NDArray[np.float64] | None) -> Any:
-    return rows.astype(np.float32) if center is None else (rows - center).astype(np.float32)
+def _hold_distances(prepared: tuple[NDArray[np.float32], Any]) -> bool:
+    """Return whether the components hold most of the squared distance between near rows, in the median."""
+    rows, components = prepared
+    if components.shape[0] == components.shape[1]:
+        return True
+    some = rows[:NEAR_ROWS]
+    squares = np.square(rows).sum(axis=1) - 2.0 * some @ rows.T
+    squares[np.arange(len(some)), np.arange(len(some))] = np.inf
+    gaps = some - rows[squares.argmin(axis=1)]
+    held, whole = np.square(gaps @ components).sum(axis=1), np.square(gaps).sum(axis=1)
+    return bool(np.median(held / np.maximum(whole, np.finfo(np.float32).tiny)) >= HELD)

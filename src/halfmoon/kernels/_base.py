@@ -14,6 +14,8 @@ from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, euclidean_distan
 
 from halfmoon._validation import SMALLEST, check_choice, check_real
 from halfmoon.exceptions import NotPositiveSemidefiniteError
+from halfmoon.kernels._numba.rbf import rbf_columns
+from halfmoon.runtime.executor import ThreadExecutor, thread_count
 from halfmoon.runtime.storable import storable
 
 __all__ = ["BaseKernel", "median_gamma"]
@@ -23,6 +25,7 @@ SEMIDEFINITE = ("chi2", "cosine", "laplacian", "linear", "rbf")
 UNIT_DIAGONAL = ("laplacian", "rbf")
 TAKES_GAMMA = ("chi2", "laplacian", "poly", "polynomial", "rbf", "sigmoid")
 DIAGONAL_BLOCK = 32  # rows a block while reading a diagonal off square blocks
+PANEL = 1024  # rows per task while evaluating columns
 
 
 @storable
@@ -83,6 +86,21 @@ class BaseKernel:
             A, B = A - self.center, B - self.center
         return pairwise_kernels(A, B, metric=self.kernel, **self.params)
 
+    def columns(self, X: Any, Z: Any, n_jobs: int | None = None) -> NDArray[np.float32]:
+        """Return K(x, z) in float32 for all rows x of X and a few points z; X is not copied.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from halfmoon.kernels import BaseKernel
+        >>> X = np.array([[0, 2], [1, 2]], dtype=np.uint8)
+        >>> BaseKernel("rbf", {"gamma": np.log(2.0)}).columns(X, np.array([[0.0, 2.0]]))
+        array([[1. ],
+               [0.5]], dtype=float32)
+        """
+        with ThreadExecutor(thread_count(n_jobs)) as executor:
+            return np.concatenate(list(executor.map(_columns, (self, X, Z), range(0, X.shape[0], PANEL))))
+
     def check_semidefinite(self, K_hat: Matrix) -> None:
         """Refuse a kernel function that is not positive semi-definite on the landmarks."""
         if self.kernel in SEMIDEFINITE or isinstance(self.kernel, GPKernel):
@@ -100,6 +118,17 @@ class BaseKernel:
             return np.ones(A.shape[0])
         blocks = [A[start : start + DIAGONAL_BLOCK] for start in range(0, A.shape[0], DIAGONAL_BLOCK)]
         return np.concatenate([np.diagonal(self(block, block)) for block in blocks])
+
+
+def _columns(prepared: tuple[BaseKernel, Any, Any], first: int) -> NDArray[np.float32]:
+    """Evaluate the kernel on some rows: a task."""
+    base, X, Z = prepared
+    rows = X[first : first + PANEL]
+    if base.kernel != "rbf" or sparse.issparse(X):
+        return base(rows, Z).astype(np.float32)
+    K = np.empty((len(rows), len(Z)), dtype=np.float32)
+    rbf_columns(rows, Z, base.params["gamma"], K)
+    return K
 
 
 def median_gamma(sample: Any) -> float:

@@ -27,6 +27,7 @@ from halfmoon.kernels._base import BaseKernel
 from halfmoon.kernels._gaussian_process import DataDependentGPKernel
 from halfmoon.kernels._warped import LandmarkKernel, WarpedKernel, warp
 from halfmoon.regularizers import Regularizer
+from halfmoon.runtime.small_algebra import small_algebra
 from halfmoon.runtime.storable import storable
 from halfmoon.runtime.transaction import fitted_names, transaction
 
@@ -91,7 +92,8 @@ class DataDependentKernel(BaseEstimator):
         Metric of the k-NN graph.
     graph_params : dict, default=None
         Further parameters of :func:`halfmoon.graph.knn_graph`: method, recall, symmetrize, bandwidth, connect,
-        random_state (0 unless given: kernels that differ in their landmarks share the graph).
+        random_state (0 unless given: kernels that differ in their landmarks share the graph). And query_recall, 0.99
+        unless given: the share of their neighbours that new rows find among many points; 1 is exact search.
     n_landmarks : int, default=None
         Points at which functions are measured; None: 500, or all if there are fewer.
     landmarks : {"random", "kmeans++", "farthest"} or array of int, default="random"
@@ -251,8 +253,9 @@ class DataDependentKernel(BaseEstimator):
         X = check_scale(check_points(X))
         labeled = None if y is None else labeled_mask(y, X.shape[0])
         self.landmark_indices_, self.geometry_ = self._build(X, labeled)
-        self.warped_ = self._warp()
-        _ = self.warped_.factor  # computed here, not in the first call
+        with small_algebra(len(self.landmark_indices_)):
+            self.warped_ = self._warp()
+            _ = self.warped_.factor  # computed here, not in the first call
         self.n_samples_fit_ = X.shape[0]
 
     def _build(self, X: Any, labeled: NDArray[np.bool_] | None) -> tuple[NDArray[np.intp], Geometry]:

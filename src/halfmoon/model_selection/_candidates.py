@@ -147,7 +147,8 @@ class Group:
         estimator, kernel = self.estimator_with(candidates.members[number]), self.kernel_of(candidates)
         for name in fitted_names(self.estimator):  # what the check of the data has found: number and names of features
             setattr(estimator, name, getattr(self.estimator, name))
-        learned = estimator.learn(self.problem_for(estimator), kernel, self.placed)
+        kernel, base_columns = estimator.prepare_refits(kernel)
+        learned = estimator.learn(self.problem_for(estimator), kernel, self.placed, base_columns)
         return estimator.set_params(kernel=kernel).adopt(learned)
 
 

@@ -12,7 +12,8 @@ from sklearn import config_context, get_config
 from sklearn.base import BaseEstimator
 
 from halfmoon.model_selection._candidates import CandidatesOfKernel, Group
-from halfmoon.runtime.executor import ThreadExecutor, thread_count
+from halfmoon.runtime.execution import executor_for
+from halfmoon.runtime.executor import thread_count
 from halfmoon.semi_supervised import LapEstimator, LearningProblem, choose
 from halfmoon.semi_supervised.losses import Loss
 
@@ -40,7 +41,7 @@ class Trials:
         """Yield the candidates of a group, kernel by kernel, with their scores: one row each, one column per split."""
         # Thousands of small problems: checks of input would take longer than the work. The settings are the thread's.
         config = get_config() | {"assume_finite": True, "skip_parameter_validation": True}
-        with ThreadExecutor(thread_count(group.kernel.n_jobs)) as executor:
+        with executor_for(thread_count(group.kernel.n_jobs)) as executor:
             items = group.by_kernel(executor)
             yield from zip(items, executor.map(_score, (self, group, config), items), strict=True)
 

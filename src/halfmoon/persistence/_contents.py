@@ -44,8 +44,9 @@ GP_KERNELS = tuple(
 )
 SPARSE = (sparse.csr_array, sparse.csc_array, sparse.csr_matrix, sparse.csc_matrix)
 
-# `known_base` is a shortcut. `memory` is a folder of pickles: a file must not say where to read these.
-FORGOTTEN = ("known_base", "memory", "progress")
+# `known_base` is a shortcut; what makes refits instant can be computed again, and is many times the rest. `memory` is a
+# folder of pickles: a file must not say where to read these.
+FORGOTTEN = ("base_columns", "checkpoint", "instant_refits", "known_base", "memory", "progress", "stored_interpolation")
 NUMBER = "number_in_file"
 
 # The loaders of skops that make data, and those of what a user would call a function.

@@ -31,7 +31,7 @@ from halfmoon._validation import check_integer
 from halfmoon.runtime._blas import forget_holder, limit_blas, limit_openmp_here, release_blas
 from halfmoon.runtime._joining import insist, join_ending
 
-__all__ = ["Executor", "Stopped", "ThreadExecutor", "stop_flag", "thread_count"]
+__all__ = ["AHEAD", "Executor", "Stopped", "ThreadExecutor", "stop_flag", "thread_count"]
 
 Prepared = TypeVar("Prepared")
 Item = TypeVar("Item")
@@ -64,7 +64,15 @@ def stop_flag() -> NDArray[np.uint8]:
 
 
 class Executor(ABC):
-    """Runs pure tasks. What is prepared for them is picklable; they change no array that they did not create."""
+    """Runs pure tasks. What is prepared for them is picklable; they change no array that they did not create.
+
+    Attributes
+    ----------
+    shares_memory : bool
+        Whether results stay in this process: if not, tasks should return little.
+    """
+
+    shares_memory: bool = True
 
     @abstractmethod
     def map(

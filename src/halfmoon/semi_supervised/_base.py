@@ -6,6 +6,7 @@ import warnings
 from abc import abstractmethod
 from dataclasses import replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -18,9 +19,12 @@ from halfmoon._validation import check_points, validate_data
 from halfmoon.exceptions import DisconnectedGraphWarning
 from halfmoon.kernels import SHARED, DataDependentKernel, fit_small, resolve_kernel
 from halfmoon.regularizers import Regularizer
+from halfmoon.runtime.execution import checkpointing
 from halfmoon.runtime.progress import showing
+from halfmoon.runtime.small_algebra import small_algebra
 from halfmoon.runtime.transaction import transaction
 from halfmoon.semi_supervised._assessment import Comparison
+from halfmoon.semi_supervised._base_columns import BaseColumns
 from halfmoon.semi_supervised._choices_without_each import MOST_EXAMPLES
 from halfmoon.semi_supervised._conformal import check_level
 from halfmoon.semi_supervised._decision import DecisionFunction
@@ -38,6 +42,7 @@ from halfmoon.semi_supervised._problem import LearningProblem
 from halfmoon.semi_supervised._report import Report
 from halfmoon.semi_supervised._training_set import TrainingSet
 from halfmoon.semi_supervised.losses import Loss
+from halfmoon.solvers import SolveOptions
 
 __all__ = ["LapEstimator"]
 
@@ -49,6 +54,9 @@ class LapEstimator(BaseEstimator):
     """Fit a data-dependent kernel on all rows, then a dual problem on the labelled ones."""
 
     kernel: Any
+    checkpoint: str | Path | None
+    instant_refits: Any
+    max_memory: int | None
     verbose: bool
 
     @abstractmethod
@@ -82,13 +90,16 @@ class LapEstimator(BaseEstimator):
         """
         with showing(self.verbose), transaction(self) as staged:
             problem = staged.problem(X, y, sample_weight)
-            kernel = staged.fit_kernel(problem)
-            problem = _sharing_rows(problem, kernel)
-            staged.adopt(staged.learn(problem, kernel))
+            with checkpointing(self.checkpoint, staged.fingerprint(problem)):
+                kernel, base_columns = staged.prepare_refits(staged.fit_kernel(problem))
+                problem = _sharing_rows(problem, kernel)
+                staged.adopt(staged.learn(problem, kernel, base_columns=base_columns))
         return self
 
     def refit(self, y: Any, sample_weight: Any = None) -> Self:
         """Fit to other labels of the rows given to `fit`; graph, landmarks and solves are kept.
+
+        With ``instant_refits`` no system is solved, neither for new labelled rows nor for decision values of all rows.
 
         Parameters
         ----------
@@ -106,13 +117,43 @@ class LapEstimator(BaseEstimator):
         labeled, targets, classes = self.read(y, len(before.problem.training.point))
         training = before.problem.unweighted.relabeled(labeled, targets, sample_weight)
         problem = LearningProblem.of(training, classes, getattr(self, "class_weight", None))
-        return self.adopt(self.learn(problem, before.kernel, before.placed))
+        return self.adopt(self.learn(problem, before.kernel, before.placed, before.base_columns))
 
     def learn(
-        self, problem: LearningProblem, kernel: DataDependentKernel, known: PlacedRows | None = None
+        self,
+        problem: LearningProblem,
+        kernel: DataDependentKernel,
+        known: PlacedRows | None = None,
+        base_columns: BaseColumns | None = None,
     ) -> LearnedModel:
-        """Return the model that these parameters give; `known` rows of T are not solved for again."""
-        return learn(problem, kernel, self.loss, self.given_alpha, known=known, shares=self.shares(problem))
+        """Return the model that these parameters give; rows of T and columns that are known are not computed again."""
+        with small_algebra(len(kernel.landmark_indices_)):
+            return learn(
+                problem,
+                kernel,
+                self.loss,
+                self.given_alpha,
+                known=known,
+                base_columns=base_columns,
+                shares=self.shares(problem),
+            )
+
+    def prepare_refits(self, kernel: DataDependentKernel) -> tuple[DataDependentKernel, BaseColumns | None]:
+        """Return a fitted kernel with its interpolation stored, and a cache of the base kernel, if these are asked for.
+
+        The base kernel has a say on all rows only where the labels decide about it.
+        """
+        if not self.instant_refits:
+            return kernel, None
+        folder = check_instant_refits(self.instant_refits, kernel)
+        geometry = kernel.geometry_.storing_interpolation(folder, max_memory=self.max_memory)
+        kernel = kernel.rewarp(geometry=geometry, landmark_kernel=kernel.warped_.landmark_kernel)
+        if kernel.extension != "auto":
+            return kernel, None
+        left = SolveOptions(max_memory=self.max_memory).memory
+        if self.max_memory is not None and folder is None and geometry.stored_interpolation is not None:
+            left -= geometry.stored_interpolation.size
+        return kernel, BaseColumns(kernel.base_kernel_, geometry.X, left, geometry.settings.n_jobs)
 
     def shares(self, problem: LearningProblem) -> NDArray[np.float64] | None:
         """Return the shares of the classes that the user knows."""
@@ -127,6 +168,12 @@ class LapEstimator(BaseEstimator):
         if training.X.shape[0] == 1:
             raise ValueError("All rows of X are equal (1 distinct sample): there is nothing to learn from.")
         return LearningProblem.of(training, classes, getattr(self, "class_weight", None))
+
+    def fingerprint(self, problem: LearningProblem) -> dict[str, Any]:
+        """Return what graph and solves depend on, by name: a checkpoint of something else is refused."""
+        params = self.resolved_kernel().get_params()
+        described = {name: _described(value) for name, value in params.items() if name not in ("memory", "n_jobs")}
+        return {"rows": problem.training.X, "labelled rows": problem.training.rows, **described}
 
     def resolved_kernel(self) -> DataDependentKernel:
         """Return the kernel that will be fitted."""
@@ -195,8 +242,9 @@ class LapEstimator(BaseEstimator):
         ndarray of shape (l, c)
         """
         learned = self._fitted
-        choices = choices_without_each(learned, self.given_alpha, extension)
-        return held_out_values(learned.mixture, learned.problem, choices, self.loss)
+        with small_algebra(len(learned.kernel.landmark_indices_)):
+            choices = choices_without_each(learned, self.given_alpha, extension)
+            return held_out_values(learned.mixture, learned.problem, choices, self.loss)
 
     def _decide(self, X: Any) -> Matrix:
         """Return the decision values at new points."""
@@ -205,10 +253,13 @@ class LapEstimator(BaseEstimator):
         return self.decision_(check_points(X))
 
     def _decide_training(self) -> Matrix:
-        """Return the decision values at the training rows; a row of weight 0 is a new point."""
+        """Return the decision values at the training rows, not to be written to; a row of weight 0 is a new point."""
         check_is_fitted(self, "decision_")
         training = self._learned.problem.training
-        values = self.decision_.on_training_points(training.X)[training.point]
+        values = self._learned.training_values
+        if training.is_plain:
+            return values
+        values = values[training.point]
         if training.left_out.shape[0]:
             values[training.point < 0] = self.decision_(training.left_out)
         return values
@@ -256,9 +307,10 @@ class LapEstimator(BaseEstimator):
         names = type(self).__name__, f"{learned.mixture.kernel.base.name} kernel, labelled rows alone"
         sample = _unlabeled_sample(learned.problem)
         nothing = np.zeros((0, len(learned.solution.intercept)))
-        decisions = learned.decision, self.base_decision()
-        of_model, of_base = (decide(sample) if sample.shape[0] else nothing for decide in decisions)
-        compared = self._compare(names, of_model, of_base)
+        with small_algebra(len(learned.kernel.landmark_indices_)):
+            decisions = learned.decision, self.base_decision()
+            of_model, of_base = (decide(sample) if sample.shape[0] else nothing for decide in decisions)
+            compared = self._compare(names, of_model, of_base)
         return Report(
             estimator=type(self).__name__,
             n_rows=learned.problem.training.X.shape[0],
@@ -417,6 +469,28 @@ def _warn_if_beyond_landmarks(learned: LearnedModel) -> None:
         DisconnectedGraphWarning,
         stacklevel=4,
     )
+
+
+def check_instant_refits(wanted: Any, kernel: DataDependentKernel) -> str | Path | None:
+    """Return the folder for the interpolation, or None for memory; say so where there is nothing to store."""
+    if wanted is not True and not isinstance(wanted, str | Path):
+        raise ValueError(f"The 'instant_refits' parameter must be True, False or a folder. Got {wanted!r} instead.")
+    if kernel.method == "budget" or kernel.extension == "kernel":
+        name, value = ("method", "budget") if kernel.method == "budget" else ("extension", "kernel")
+        raise ValueError(
+            f"instant_refits={wanted!r} stores the interpolation of the graph, which a kernel with {name}={value!r} "
+            f"does not use. Use instant_refits=False, or another {name}."
+        )
+    return None if wanted is True else wanted
+
+
+def _described(value: Any) -> Any:
+    """Describe a parameter in the same way in every process."""
+    if isinstance(value, np.ndarray | sparse.csr_array):
+        return value
+    if isinstance(value, np.random.RandomState | np.random.Generator):
+        return type(value).__name__  # what it drew is in the checkpoint
+    return str(getattr(value, "__qualname__", None) or repr(value))
 
 
 def _numbers_rows(kernel: DataDependentKernel) -> bool:

@@ -7,7 +7,7 @@ about as much as l selections on one example each.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,17 +59,15 @@ class ChoicesWithoutEach:
         size = problem.training.n_examples
         if extension != "auto" and alpha is not None:
             return cls((Choice({extension: 1.0}, alpha, "as given"),), np.zeros(size, dtype=np.intp))
-        tried = list(trials(mixture, problem, extension, coverage))
+        tried = trials(mixture, problem, extension, coverage)
         if 2 < size <= MOST_EXAMPLES:
-            best = np.argmin([trial.losses_without_each(problem) for trial in tried], axis=0)
+            best = np.argmin(np.concatenate([of_mixture.losses_without_each() for of_mixture in tried]), axis=0)
         else:
-            best = np.full(size, np.argmin([trial.loss(problem) for trial in tried]))
+            best = np.full(size, np.argmin([of_mixture.losses() for of_mixture in tried]))
         used, of_example = np.unique(best, return_inverse=True)
-        made = (tried[number] for number in used)
-        choices = tuple(
-            Choice(trial.weights, trial.alpha if alpha is None else alpha, "leave-one-out") for trial in made
-        )
-        return cls(choices, of_example)
+        made = (divmod(int(number), len(tried[0].alphas)) for number in used)
+        found = (tried[mix].choice(ridge, "leave-one-out") for mix, ridge in made)
+        return cls(tuple(choice if alpha is None else replace(choice, alpha=alpha) for choice in found), of_example)
 
     def groups(self) -> list[tuple[Choice, NDArray[np.intp]]]:
         """Return each choice with the examples that it was made without."""

@@ -13,6 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from halfmoon._validation import check_points, labeled_mask, validate_data
+from halfmoon.runtime.chunks import by_chunk
 from halfmoon.semi_supervised._assessment import Comparison, compare_classes
 from halfmoon.semi_supervised._base import LapEstimator
 from halfmoon.semi_supervised._calibration import Calibration
@@ -46,9 +47,8 @@ class LapClassifier(ClassifierMixin, LapEstimator):
         assert problem.classes is not None
         offsets = np.zeros(len(learned.solution.intercept))
         if shares is not None:
-            values = learned.decision.on_training_points(problem.training.X)
-            counts = np.bincount(problem.training.point[problem.training.point >= 0], minlength=len(values))
-            offsets = offsets_for_shares(np.repeat(values, counts, axis=0), shares)
+            copies = problem.training.copies.astype(np.float64)
+            offsets = offsets_for_shares(learned.training_values, shares, copies)
         super().adopt(learned)
         self.classes_, self._offsets = problem.classes, offsets
         if self.probability:
@@ -98,6 +98,7 @@ class LapClassifier(ClassifierMixin, LapEstimator):
         shift = 0.0 if shares is None or not len(of_base) else offsets_for_shares(of_base, shares)
         return winners(of_model + self._offsets) != winners(of_base + shift)
 
+    @by_chunk
     def decision_function(self, X: Any) -> Matrix:
         """Return the decision values of new points, one column per class; 1-D for two classes.
 
@@ -113,6 +114,7 @@ class LapClassifier(ClassifierMixin, LapEstimator):
         values = self._decide(X)
         return _shaped(values + self._offsets)
 
+    @by_chunk
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the classes of new points.
 
@@ -129,6 +131,7 @@ class LapClassifier(ClassifierMixin, LapEstimator):
         return self.classes_[winners(values + self._offsets)]
 
     @available_if(lambda self: self.probability or _asked_too_late())
+    @by_chunk
     def predict_proba(self, X: Any) -> Matrix:
         """Return class probabilities of new points, calibrated on values held out from the labelled rows.
 
@@ -144,6 +147,7 @@ class LapClassifier(ClassifierMixin, LapEstimator):
         values = self._decide(X)
         return self.calibration_.probabilities(values + self._offsets)
 
+    @by_chunk
     def predict_set(self, X: Any, level: float = 0.9) -> NDArray[np.bool_]:
         """Return, for each point, the classes that it may well have: conformal prediction sets.
 

@@ -7,12 +7,13 @@ one base-kernel expansion and one neighbour query, whatever the number of unlabe
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from halfmoon.geometry import weighted_mean
 from halfmoon.kernels import BaseKernel, GraphExtension
 from halfmoon.runtime.executor import ThreadExecutor, thread_count
 from halfmoon.runtime.storable import storable
@@ -20,6 +21,7 @@ from halfmoon.runtime.storable import storable
 __all__ = ["SMALLEST_SIZE", "DecisionFunction", "bounded_away"]
 
 Matrix = NDArray[np.float64]
+ROWS = 1 << 15  # rows predicted at once
 BLOCK = 1 << 20  # kernel values that a thread holds at once while predicting
 SMALLEST_SIZE = 1e-2  # of s_x, relative to its mean on the landmarks or on the labelled rows
 
@@ -39,13 +41,15 @@ class DecisionFunction:
     n_jobs: int | None = None
 
     def __call__(self, A: Any) -> Matrix:
-        """Return f at the rows of A, block by block."""
+        """Return f at the rows of A, `ROWS` at a time: memory does not grow with A, but for the result."""
         out = np.tile(self.intercept, (A.shape[0], 1))
-        if self.centers is not None:
-            out += self._expansion(A)
-        if self.graph is not None and self.values is not None and self.sizes is not None:
-            on_points = np.hstack([self.values, self.sizes])
-            out += _ratio(self.graph.geometry.average(A, on_points), self.graph)
+        for start in range(0, A.shape[0], ROWS):
+            rows = slice(start, start + ROWS)
+            if self.centers is not None:
+                out[rows] += self._expansion(A[rows])
+            if self.graph is not None and self.values is not None and self.sizes is not None:
+                near = self.graph.geometry.nearest(A[rows])
+                out[rows] += _ratio(weighted_mean(self.values, *near), weighted_mean(self.sizes, *near), self.graph)
         return out
 
     def _expansion(self, A: Any) -> Matrix:
@@ -55,12 +59,21 @@ class DecisionFunction:
         with ThreadExecutor(thread_count(self.n_jobs)) as executor:
             return np.concatenate(list(executor.map(_expand, (self.base, self.centers, self.coef), blocks)))
 
-    def on_training_points(self, X: Any) -> Matrix:
-        """Return f at the training points X, without a neighbour query where the graph knows them all."""
-        if self.graph is None or self.values is None or self.sizes is None or self.graph.geometry.n != X.shape[0]:
+    def on_training_points(self, X: Any, expansion: Matrix | None = None) -> Matrix:
+        """Return f at the training points X, without a neighbour query where the graph knows them all.
+
+        `expansion` is the base-kernel expansion at X, where it is known.
+        """
+        if self.graph is not None and self.graph.geometry.n != X.shape[0]:
             return self(X)
-        of_graph = _ratio(np.hstack([self.values, self.sizes]), self.graph)
-        return replace(self, graph=None, values=None, sizes=None)(X) + of_graph[self.graph.geometry.duplicates.group]
+        if self.graph is None or self.values is None or self.sizes is None:
+            out = np.zeros((X.shape[0], len(self.intercept)))
+        else:
+            out = self.graph.geometry.duplicates.spread(_ratio(self.values, self.sizes, self.graph))
+        if self.centers is not None:
+            out += self._expansion(X) if expansion is None else expansion
+        out += self.intercept  # in place: these arrays are as large as anything that a refit makes
+        return out
 
 
 def _expand(prepared: tuple[BaseKernel, Any, Matrix], rows: Any) -> Matrix:
@@ -68,9 +81,8 @@ def _expand(prepared: tuple[BaseKernel, Any, Matrix], rows: Any) -> Matrix:
     return base(rows, centers) @ coef
 
 
-def _ratio(values: Matrix, graph: GraphExtension) -> Matrix:
-    """Divide all columns by the last one, s."""
-    return values[:, :-1] / bounded_away(values[:, -1:], graph.sizes)
+def _ratio(values: Matrix, s: Matrix, graph: GraphExtension) -> Matrix:
+    return values / bounded_away(s, graph.sizes)
 
 
 def bounded_away(s: Matrix, sizes: NDArray[np.float64]) -> Matrix:

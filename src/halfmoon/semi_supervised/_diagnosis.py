@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from halfmoon.semi_supervised._learned import LearnedModel
 from halfmoon.semi_supervised._report import Report
+from halfmoon.semi_supervised._stored_rounding import stored_rounding
 
 __all__ = ["Diagnosis"]
 
@@ -32,6 +33,9 @@ class Diagnosis:
         Bound on the relative error of Q^+ on the landmarks: of a linear system, not of the predictions.
     bound_kind : {"proven", "probable", "estimated"}
         What that bound rests on.
+    interpolation_error : float or None
+        Bound on what float32 changes in the decision values of the training rows, given the dual coefficients; None
+        unless the interpolation is stored (``instant_refits``).
     """
 
     report: Report
@@ -40,6 +44,7 @@ class Diagnosis:
     component_labels: NDArray[np.int64]
     error_bound: float
     bound_kind: str
+    interpolation_error: float | None = None
 
     @classmethod
     def of(cls, learned: LearnedModel, report: Report) -> Diagnosis:
@@ -55,6 +60,7 @@ class Diagnosis:
             component_labels=np.bincount(components.labels[rows], minlength=components.count)[order],
             error_bound=kernel.restriction_.error_bound,
             bound_kind=kernel.restriction_.bound_kind,
+            interpolation_error=stored_rounding(learned),
         )
 
     @property
@@ -77,6 +83,16 @@ class Diagnosis:
             f"{int(bare.sum())} components with {int(self.component_sizes[bare].sum())} points hold no label",
             f"landmarks: {self.n_landmarks}; the linear systems behind them are solved to {self.error_bound:.1e} "
             f"({self.bound_kind})",
+            *self._on_interpolation,
+        ]
+
+    @property
+    def _on_interpolation(self) -> list[str]:
+        if self.interpolation_error is None:
+            return []
+        return [
+            "decision values of the training rows: from the stored interpolation, within "
+            f"{self.interpolation_error:.1e} of solves with these dual coefficients"
         ]
 
     def __str__(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from halfmoon._validation import check_points, check_real, validate_data
+from halfmoon.runtime.chunks import by_chunk
 from halfmoon.runtime.storable import storable
 from halfmoon.semi_supervised._assessment import Comparison, compare_targets
 from halfmoon.semi_supervised._base import LapEstimator
@@ -83,6 +85,15 @@ class LapRLSClassifier(LapClassifier, _Ridge):
         Fit what `predict_proba` needs.
     n_neighbors, n_landmarks, random_state, n_jobs : default=None
         Parameters of the kernel that can be set here; None means the kernel's value.
+    instant_refits : bool, str or Path, default=False
+        Store the interpolation from the landmarks to all rows in `fit`, n x n_landmarks in float32: `refit` then solves
+        nothing. True: in memory. A folder: there, removed with the model. Pickles and model files leave it out.
+    max_memory : int, default=None
+        Bytes that ``instant_refits=True`` may take, the base kernel between labelled and all rows included; None: half
+        of the free memory.
+    checkpoint : str or Path, default=None
+        A folder for the finished pieces of a long `fit`: neighbours, landmarks, factor, columns. A run that was killed
+        goes on from there when it is called again with the same data and parameters. Delete the folder afterwards.
     verbose : bool, default=False
         Print what takes time while it is done.
 
@@ -127,6 +138,9 @@ class LapRLSClassifier(LapClassifier, _Ridge):
         n_landmarks: int | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
+        instant_refits: bool | str | Path = False,
+        max_memory: int | None = None,
+        checkpoint: str | Path | None = None,
         verbose: bool = False,
     ) -> None:
         self.alpha = alpha
@@ -138,6 +152,9 @@ class LapRLSClassifier(LapClassifier, _Ridge):
         self.n_landmarks = n_landmarks
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.instant_refits = instant_refits
+        self.max_memory = max_memory
+        self.checkpoint = checkpoint
         self.verbose = verbose
 
     def _p_values(self, A: Any) -> Matrix:
@@ -159,6 +176,15 @@ class LapRLSRegressor(RegressorMixin, _Ridge):
         The kernel; None means ``DataDependentKernel()``, and a name or function is its base kernel.
     n_neighbors, n_landmarks, random_state, n_jobs : default=None
         Parameters of the kernel that can be set here; None means the kernel's value.
+    instant_refits : bool, str or Path, default=False
+        Store the interpolation from the landmarks to all rows in `fit`, n x n_landmarks in float32: `refit` then solves
+        nothing. True: in memory. A folder: there, removed with the model. Pickles and model files leave it out.
+    max_memory : int, default=None
+        Bytes that ``instant_refits=True`` may take, the base kernel between labelled and all rows included; None: half
+        of the free memory.
+    checkpoint : str or Path, default=None
+        A folder for the finished pieces of a long `fit`: neighbours, landmarks, factor, columns. A run that was killed
+        goes on from there when it is called again with the same data and parameters. Delete the folder afterwards.
     verbose : bool, default=False
         Print what takes time while it is done.
 
@@ -195,6 +221,9 @@ class LapRLSRegressor(RegressorMixin, _Ridge):
         n_landmarks: int | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
+        instant_refits: bool | str | Path = False,
+        max_memory: int | None = None,
+        checkpoint: str | Path | None = None,
         verbose: bool = False,
     ) -> None:
         self.alpha = alpha
@@ -203,12 +232,16 @@ class LapRLSRegressor(RegressorMixin, _Ridge):
         self.n_landmarks = n_landmarks
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.instant_refits = instant_refits
+        self.max_memory = max_memory
+        self.checkpoint = checkpoint
         self.verbose = verbose
 
     def read(self, y: Any, n: int) -> tuple[NDArray[np.bool_], NDArray[Any], NDArray[Any] | None]:
         """Return which of the n rows have a target, and the targets."""
         return *regression_targets(y, n), None
 
+    @by_chunk
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Return predictions at new points.
 
@@ -240,6 +273,7 @@ class LapRLSRegressor(RegressorMixin, _Ridge):
         jackknife = JackknifeRidge.fit(learned, self.given_alpha)
         return solution.scale * inflation(learned, jackknife, A) * np.sqrt(variance)
 
+    @by_chunk
     def predict_interval(self, X: Any, level: float = 0.9) -> Matrix:
         """Return an interval for the target of each point: full conformal prediction.
 
@@ -269,7 +303,7 @@ class LapRLSRegressor(RegressorMixin, _Ridge):
     @property
     def transduction_(self) -> NDArray[np.float64]:
         """Predictions at the training rows."""
-        return self._decide_training()[:, 0]
+        return self._decide_training()[:, 0].copy()
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the coefficient of determination R^2 on the rows with a target, in any unit; NaN are skipped.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,15 @@ class LapSVC(LapClassifier):
         Fit what `predict_proba` needs.
     n_neighbors, n_landmarks, random_state, n_jobs : default=None
         Parameters of the kernel that can be set here; None means the kernel's value.
+    instant_refits : bool, str or Path, default=False
+        Store the interpolation from the landmarks to all rows in `fit`, n x n_landmarks in float32: `refit` then solves
+        nothing. True: in memory. A folder: there, removed with the model. Pickles and model files leave it out.
+    max_memory : int, default=None
+        Bytes that ``instant_refits=True`` may take, the base kernel between labelled and all rows included; None: half
+        of the free memory.
+    checkpoint : str or Path, default=None
+        A folder for the finished pieces of a long `fit`: neighbours, landmarks, factor, columns. A run that was killed
+        goes on from there when it is called again with the same data and parameters. Delete the folder afterwards.
     verbose : bool, default=False
         Print what takes time while it is done.
 
@@ -84,6 +94,9 @@ class LapSVC(LapClassifier):
         n_landmarks: int | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
+        instant_refits: bool | str | Path = False,
+        max_memory: int | None = None,
+        checkpoint: str | Path | None = None,
         verbose: bool = False,
     ) -> None:
         self.C = C
@@ -95,6 +108,9 @@ class LapSVC(LapClassifier):
         self.n_landmarks = n_landmarks
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.instant_refits = instant_refits
+        self.max_memory = max_memory
+        self.checkpoint = checkpoint
         self.verbose = verbose
 
     @property

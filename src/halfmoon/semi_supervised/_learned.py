@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from halfmoon.kernels import DataDependentKernel
+from halfmoon.runtime.caches import without_caches
+from halfmoon.runtime.executor import Executor, ThreadExecutor, thread_count
 from halfmoon.runtime.storable import storable
+from halfmoon.semi_supervised._base_columns import BaseColumns
 from halfmoon.semi_supervised._choices_without_each import ChoicesWithoutEach
 from halfmoon.semi_supervised._class_priors import AssumedClasses
 from halfmoon.semi_supervised._decision import DecisionFunction
@@ -56,6 +61,8 @@ class LearnedModel:
         Dual coefficients of `examples`.
     decision : DecisionFunction
         The function on all points.
+    base_columns : BaseColumns or None
+        The base kernel between all training points and `examples`, where refits are to be instant.
     """
 
     problem: LearningProblem
@@ -67,6 +74,19 @@ class LearnedModel:
     expansion: KernelMixture
     solution: DualSolution
     decision: DecisionFunction
+    base_columns: BaseColumns | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what can be computed again."""
+        return without_caches(self) | {"base_columns": None}
+
+    @cached_property
+    def training_values(self) -> NDArray[np.float64]:
+        """The decision function at the distinct training points."""
+        decision, expansion = self.decision, None
+        if self.base_columns is not None and decision.centers is not None:
+            expansion = self.base_columns.expansion(self.examples.training.rows, decision.coef)
+        return decision.on_training_points(self.problem.training.X, expansion)
 
 
 def place(kernel: DataDependentKernel, problem: LearningProblem, known: PlacedRows | None = None) -> PlacedRows | None:
@@ -112,31 +132,40 @@ def learn(
     alpha: float | None,
     *,
     known: PlacedRows | None = None,
+    base_columns: BaseColumns | None = None,
     shares: NDArray[np.float64] | None = None,
 ) -> LearnedModel:
     """Place the labelled rows, choose the mixture and the ridge, solve, and make the decision function.
 
     `loss` gives the loss for a ridge; `alpha` is that of the user, or None; `shares` those of the classes, if known.
+    Rows of T that are `known`, and `base_columns`, are not computed again.
     """
-    placed = place(kernel, problem, known)
-    mixture = mixture_of(kernel, problem, placed)
-    choice = choose(problem, kernel, mixture, alpha)
-    examples, expansion = problem, mixture
-    if shares is not None:
-        assumed = AssumedClasses.of(mixture, problem, kernel.landmark_indices_, shares)
-        examples, expansion = assumed.settle(choice), assumed.mixture
-    solution = loss(choice.alpha).fit(expansion.mixed(choice.weights), examples.Y, examples.weights)
-    decision = expansion.decision(choice.weights, solution.dual, solution.intercept)
-    return LearnedModel(problem, kernel, placed, mixture, choice, examples, expansion, solution, decision)
+    # One BLAS thread: matrices of a few hundred rows are too small for more, which would only wait for each other.
+    with ThreadExecutor(thread_count(kernel.geometry_.settings.n_jobs)) as executor:
+        placed = place(kernel, problem, known)
+        mixture = mixture_of(kernel, problem, placed)
+        choice = choose(problem, kernel, mixture, alpha, executor)
+        examples, expansion = problem, mixture
+        if shares is not None:
+            assumed = AssumedClasses.of(mixture, problem, kernel.landmark_indices_, shares)
+            examples, expansion = assumed.settle(choice), assumed.mixture
+        solution = loss(choice.alpha).fit(expansion.mixed(choice.weights), examples.Y, examples.weights)
+        decision = expansion.decision(choice.weights, solution.dual, solution.intercept)
+        columns = None if base_columns is None else base_columns.of_rows(examples.training.rows)
+    return LearnedModel(problem, kernel, placed, mixture, choice, examples, expansion, solution, decision, columns)
 
 
 def choose(
-    problem: LearningProblem, kernel: DataDependentKernel, mixture: KernelMixture, alpha: float | None
+    problem: LearningProblem,
+    kernel: DataDependentKernel,
+    mixture: KernelMixture,
+    alpha: float | None,
+    executor: Executor | None = None,
 ) -> Choice:
     """Return the weights of the kernels and the ridge: as given, or by leave-one-out."""
     if alpha is not None and is_given(kernel, alpha):
         return Choice({kernel.extension: 1.0}, alpha, "as given")
-    choice = select_mixture(mixture, problem, kernel.extension, coverage_of(problem, kernel))
+    choice = select_mixture(mixture, problem, kernel.extension, coverage_of(problem, kernel), executor)
     return choice if alpha is None else Choice(choice.weights, alpha, f"{choice.reason}; ridge as given")
 
 

@@ -78,10 +78,9 @@ class KernelMixture:
 
     def with_landmarks(self, places: NDArray[np.intp]) -> KernelMixture:
         """Return the kernels on the labelled rows and, after them, on the landmarks at the given places."""
-        geometry, on_rows = self.kernel.geometry, self.base_on_rows
-        K_hat, to_S = self.kernel.K_hat, on_rows.to_landmarks
+        geometry, K_hat, to_S = self.kernel.geometry, self.kernel.K_hat, self.base_to_landmarks
         base = BaseOnRows(
-            np.block([[on_rows.among, to_S[:, places]], [to_S[:, places].T, K_hat[np.ix_(places, places)]]]),
+            np.block([[self.base_among, to_S[:, places]], [to_S[:, places].T, K_hat[np.ix_(places, places)]]]),
             np.concatenate([to_S, K_hat[places]]),
         )
         identity = np.eye(len(geometry.landmarks))
@@ -95,21 +94,26 @@ class KernelMixture:
         )
 
     @cached_property
-    def base_on_rows(self) -> BaseOnRows:
-        """The base kernel on the labelled rows."""
+    def base_among(self) -> Matrix:
+        """The base kernel among the labelled rows."""
+        return self.kernel.base(self.X_L, self.X_L) if self.known_base is None else self.known_base.among
+
+    @cached_property
+    def base_to_landmarks(self) -> Matrix:
+        """The base kernel between the labelled rows and the landmarks."""
         if self.known_base is not None:
-            return self.known_base
-        return BaseOnRows.compute(self.kernel.landmark_kernel, self.X_L, self.kernel.geometry.landmark_points)
+            return self.known_base.to_landmarks
+        return self.kernel.base(self.X_L, self.kernel.geometry.landmark_points)
 
     @cached_property
     def measured(self) -> Measured:
         """The labelled rows as eq. 6 sees them."""
-        return self.kernel.kernel_extension.measure(self.X_L, self.base_on_rows.to_landmarks)
+        return self.kernel.kernel_extension.measure(self.X_L, self.base_to_landmarks)
 
     @cached_property
     def extended(self) -> Matrix:
         """Eq. 6 on the labelled rows."""
-        return self.kernel.kernel_extension.between(self.measured, self.measured, self.base_on_rows.among)
+        return self.kernel.kernel_extension.between(self.measured, self.measured, self.base_among)
 
     def extended_without(self, left_out: NDArray[np.bool_]) -> Matrix:
         """Return eq. 6 on the labelled rows, measured at all landmarks but those left out.
@@ -141,14 +145,14 @@ class KernelMixture:
 
     def unit(self, name: str) -> float:
         """Return the factor that brings the mean diagonal on the labelled rows to 1."""
-        mean = float(np.trace(self.base_on_rows.among if name == "base" else self.extended)) / self.n_rows
+        mean = float(np.trace(self.base_among if name == "base" else self.extended)) / self.n_rows
         return 1.0 / mean if mean > 0.0 else 1.0
 
     def gram(self, name: str) -> Matrix:
         """Return one of the kernels, "base", "kernel", "graph" or "smooth", at the common scale."""
         if name in OF_GRAPH:
             return self.of_graph(name).gram
-        return self.unit(name) * (self.base_on_rows.among if name == "base" else self.extended)
+        return self.unit(name) * (self.base_among if name == "base" else self.extended)
 
     def mixed(self, weights: Mapping[str, float]) -> Matrix:
         """Return the weighted sum of the kernels."""

@@ -11,19 +11,20 @@ the figures); name an extension to have it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from halfmoon.geometry import Geometry
+from halfmoon.runtime.executor import Executor
 from halfmoon.runtime.storable import storable
 from halfmoon.semi_supervised._mixture import KernelMixture
 from halfmoon.semi_supervised._problem import LearningProblem
-from halfmoon.semi_supervised.losses import RidgePath, RidgeSolution
+from halfmoon.semi_supervised.losses import RidgePath
 
-__all__ = ["Choice", "Coverage", "Trial", "select_mixture", "trials"]
+__all__ = ["Choice", "Coverage", "Trials", "select_mixture", "trials"]
 
 Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]
@@ -68,42 +69,79 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Trial:
-    """One candidate: a mixture, a ridge, and the ridge regression with them."""
+class Trials:
+    """One mixture with every ridge that is tried for it.
+
+    Attributes
+    ----------
+    weights : dict
+        Weights of the kernels.
+    alphas : tuple of float
+        Ridges.
+    penalties : ndarray
+        Minus the log of the prior, for each ridge.
+    path : RidgePath
+        The ridge regressions with this mixture, of targets in units of `unit`.
+    problem : LearningProblem
+        What is to be learnt.
+    unit : float
+        Unit of the targets: squares of them must not overflow.
+    """
 
     weights: Mapping[str, float]
-    alpha: float
-    ridge: RidgeSolution
-    penalty: float
+    alphas: tuple[float, ...]
+    penalties: Vector
+    path: RidgePath
+    problem: LearningProblem
+    unit: float
 
-    def loss(self, problem: LearningProblem) -> float:
-        """Return the leave-one-out loss, less the log of the prior."""
-        held_out = problem.Y - self.ridge.residuals
-        everything = np.ones((1, len(held_out)), dtype=bool)
-        return float(_losses(held_out[None], problem, everything)[0]) + self.penalty
+    def losses(self) -> Vector:
+        """Return the leave-one-out loss of each ridge, less the log of the prior."""
+        held_out = self.problem.Y - self.unit * self.path.residuals(self.alphas)
+        return _losses(held_out, self.problem, np.ones(held_out.shape[:2], dtype=bool)) + self.penalties
 
-    def losses_without_each(self, problem: LearningProblem) -> Vector:
-        """Return, for each example i, the leave-one-out loss on the others of models that have not seen i."""
-        held_out = problem.Y - self.ridge.residuals_without_each()
-        return _losses(held_out, problem, ~np.eye(len(held_out), dtype=bool)) + self.penalty
+    def losses_without_each(self) -> Matrix:
+        """Return, for each ridge and each example i, the loss on the others of models that have not seen i."""
+        everyone_else = ~np.eye(len(self.problem.Y), dtype=bool)
+        solutions = (self.path.at(alpha).scaled(self.unit) for alpha in self.alphas)
+        held_out = (self.problem.Y - solution.residuals_without_each() for solution in solutions)
+        losses = np.array([_losses(values, self.problem, everyone_else) for values in held_out])
+        return losses + self.penalties[:, None]
+
+    def choice(self, number: int, reason: str) -> Choice:
+        """Return one of the ridges with this mixture."""
+        return Choice(self.weights, self.alphas[number], reason)
 
 
-def trials(mixture: KernelMixture, problem: LearningProblem, extension: str, coverage: Coverage) -> Iterator[Trial]:
-    """Yield the candidates: sums of graph and base kernel, or the one that was named, with every ridge."""
+def trials(mixture: KernelMixture, problem: LearningProblem, extension: str, coverage: Coverage) -> list[Trials]:
+    """Return the candidates: sums of graph and base kernel, or the one that was named, with every ridge."""
     of_classes = problem.classes is not None
-    Y = problem.Y if of_classes else problem.Y / problem.unit  # squares of targets must not overflow
+    alphas, unit = (ALPHAS, 1.0) if of_classes else (ALPHAS_OF_TARGETS, problem.unit)
+    tried = []
     for mix in _mixtures(extension, coverage):
-        path = RidgePath(mixture.mixed(mix), Y, problem.weights)
-        for alpha in ALPHAS if of_classes else ALPHAS_OF_TARGETS:
-            ridge = path.at(alpha)
-            ridge = ridge if of_classes else ridge.scaled(problem.unit)
-            yield Trial(mix, alpha, ridge, _penalty(mix.get("base", 0.0), alpha) if of_classes else 0.0)
+        penalties = [_penalty(mix.get("base", 0.0), alpha) if of_classes else 0.0 for alpha in alphas]
+        path = RidgePath(mixture.mixed(mix), problem.Y / unit, problem.weights)
+        tried.append(Trials(mix, alphas, np.array(penalties), path, problem, unit))
+    return tried
 
 
-def select_mixture(mixture: KernelMixture, problem: LearningProblem, extension: str, coverage: Coverage) -> Choice:
+def select_mixture(
+    mixture: KernelMixture,
+    problem: LearningProblem,
+    extension: str,
+    coverage: Coverage,
+    executor: Executor | None = None,
+) -> Choice:
     """Return the kernel that was named, or the best sum of graph and base kernel, with the best ridge."""
-    best = min(trials(mixture, problem, extension, coverage), key=lambda trial: trial.loss(problem))
-    return Choice(best.weights, best.alpha, "leave-one-out" if extension == "auto" else "named; ridge by leave-one-out")
+    tried = trials(mixture, problem, extension, coverage)
+    losses = np.array(list(map(Trials.losses, tried) if executor is None else executor.map(_losses_of, None, tried)))
+    best, ridge = np.unravel_index(losses.argmin(), losses.shape)
+    return tried[best].choice(int(ridge), "leave-one-out" if extension == "auto" else "named; ridge by leave-one-out")
+
+
+def _losses_of(_: None, of_mixture: Trials) -> Vector:
+    """Return the losses of one mixture: a task."""
+    return of_mixture.losses()
 
 
 def _mixtures(extension: str, coverage: Coverage) -> list[dict[str, float]]:

@@ -64,6 +64,16 @@ class TrainingSet:
         """The labelled rows, in float64."""
         return self.X[self.rows].astype(np.float64)
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether every row of the data is a point of its own."""
+        return len(self.point) == self.X.shape[0] and not self.left_out.shape[0]
+
+    @property
+    def copies(self) -> NDArray[np.intp]:
+        """How many rows of the data each point is."""
+        return np.bincount(self.point[self.point >= 0], minlength=self.X.shape[0])
+
     def rows_of(self, points: NDArray[np.intp]) -> NDArray[np.intp]:
         """Return the first row of the data that is each of these points."""
         present = np.flatnonzero(self.point >= 0)

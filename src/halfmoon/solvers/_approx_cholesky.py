@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
@@ -9,7 +11,7 @@ from scipy import sparse
 from halfmoon.runtime.executor import Stopped, stop_flag
 from halfmoon.solvers._numba.cg import Factor
 from halfmoon.solvers._numba.elimination import factorise
-from halfmoon.solvers._numba.ordering import local_order, predecessors, renumber, transpose
+from halfmoon.solvers._numba.ordering import local_order
 
 __all__ = ["approximate_cholesky"]
 
@@ -31,11 +33,28 @@ def approximate_cholesky(
     order, first, row, value, inverse = factorise(W.indptr, W.indices, W.data, excess, pinned, seed, stop)
     if stop[0]:
         raise Stopped
-    vertex = local_order(*predecessors(order, first, row))
-    ptr, ind, upper, inverse = renumber(order, first, row, value, inverse, vertex)
-    s = s[vertex]
-    upper *= s[ind] / np.repeat(s, np.diff(ptr.astype(np.int64)))  # s C s^-1 has the unit diagonal of C
+    n = len(order)
+    columns = sparse.csr_array(
+        (value, row, first), shape=(n, n)
+    )  # row i: the column of C that was i-th to be eliminated
+    by_vertex = columns.tocsc()
+    vertex = local_order(by_vertex.indptr, order[by_vertex.indices])
+    eliminated, position = _inverse(order)[vertex], _inverse(vertex)
+    columns, inverse, s = columns[eliminated], inverse[eliminated], s[vertex]
+    ind = position[columns.indices]
+    upper = columns.data * s[ind] / np.repeat(s, np.diff(columns.indptr))  # s C s^-1 has the unit diagonal of C
     largest = np.sqrt(np.finfo(dtype).max)  # of a nearly singular graph: any positive number preconditions
     upper, inverse = np.minimum(upper, largest), np.minimum(inverse / s**2, largest).astype(dtype)
-    lower_ptr, lower_ind, lower = transpose(ptr, ind, upper)
-    return vertex, Factor(lower_ptr, lower_ind, lower.astype(dtype), ptr, ind, upper.astype(dtype), inverse)
+    rows = sparse.csr_array((upper.astype(dtype), ind, columns.indptr), shape=(n, n))
+    return vertex, Factor(*_compressed(rows.tocsc()), *_compressed(rows), inverse)
+
+
+def _inverse(order: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the place of each number in an order."""
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    return place
+
+
+def _compressed(A: sparse.csr_array | sparse.csc_array) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    return A.indptr.astype(np.uint32), A.indices.astype(np.uint32), A.data

@@ -63,6 +63,10 @@ class Solver(ABC):
     def solve(self, B: Matrix, rtol: float) -> tuple[Matrix, int]:
         """Return X with M X = B to ``|S^-1 (B - M X)| <= rtol |S^-1 B|`` a column, and the number of iterations."""
 
+    def for_columns(self, count: int) -> Solver:
+        """Return the solver that does the work for so many columns: "auto" has several."""
+        return self
+
     @abstractmethod
     def landmark_blocks(
         self, landmarks: NDArray[np.intp], powers: Sequence[int], options: SolveOptions

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from halfmoon.runtime.executor import ThreadExecutor
+from halfmoon.runtime.checkpoint import kept
+from halfmoon.runtime.execution import executor_for
 from halfmoon.solvers._base import LandmarkBlock
 from halfmoon.solvers._dense_chain import DenseChainSolver
 from halfmoon.solvers._direct import DirectSolver
@@ -51,7 +52,7 @@ class ConjugateGradientSolver(DenseChainSolver):
     def tiled(self, dtype: str) -> TiledSystem:
         """Return the system in the given working precision, set up at the first call."""
         if dtype not in self._tiled:
-            with ThreadExecutor(1) as executor:
+            with executor_for(1) as executor:
                 self._tiled[dtype] = executor.run(
                     _build, _Setup(self._matrix, self.preconditioned, dtype, self.options.seed)
                 )
@@ -72,7 +73,7 @@ class ConjugateGradientSolver(DenseChainSolver):
 
     def _solve_in(self, dtype: str, B: Matrix, rtol: float) -> tuple[Matrix, int]:
         n, tiled = self.system.n, self.tiled(dtype)
-        with ThreadExecutor(self.options.threads) as executor, np.errstate(all="ignore"):
+        with executor_for(self.options.threads) as executor, np.errstate(all="ignore"):
             X, n_iter = tiled.solve_columns(np.concatenate([B, -B]) if self.signed else B, rtol, executor)
         return ((X[:n] - X[n:]) / 2 if self.signed else X), n_iter
 
@@ -123,6 +124,7 @@ class _Setup:
     seed: int
 
 
+@kept
 def _build(setup: _Setup) -> TiledSystem:
     return TiledSystem.build(setup.matrix, preconditioned=setup.preconditioned, dtype=setup.dtype, seed=setup.seed)
 

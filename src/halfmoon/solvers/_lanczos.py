@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
 
-from halfmoon.solvers._numba.lanczos import lanczos
 from halfmoon.solvers._system import System
 
 __all__ = ["few_columns"]
@@ -49,10 +48,10 @@ def _one_column(R: sparse.csr_array, norm: float, b: Vector, power: int, eps: fl
     V = np.empty((steps + 1, len(b)))
     V[0] = b / size
     main, off, before = np.empty(steps), np.empty(steps), np.zeros(0)
-    rows = R.indptr.astype(np.uint32), R.indices.astype(np.uint32)
     for first in range(0, steps, EVERY):
         last = min(first + EVERY, steps)
-        lanczos(*rows, R.data, first, last, V, main, off)
+        for k in range(first, last):
+            _extend(R, V, main, off, k)
         ended = np.flatnonzero(off[:last] <= np.finfo(float).eps * norm)  # b lies in an invariant subspace
         k = int(ended[0]) + 1 if ended.size else last
         y = _inverse_power(main[:k], off[: k - 1], power)
@@ -67,6 +66,17 @@ def _one_column(R: sparse.csr_array, norm: float, b: Vector, power: int, eps: fl
                 return None
         before = y
     return None
+
+
+def _extend(R: sparse.csr_array, V: Matrix, main: Vector, off: Vector, k: int) -> None:
+    """Make step k of R V[k] = off[k-1] V[k-1] + main[k] V[k] + off[k] V[k+1]."""
+    w = R @ V[k]
+    if k > 0:
+        w -= off[k - 1] * V[k - 1]
+    main[k] = w @ V[k]
+    w -= main[k] * V[k]
+    off[k] = np.linalg.norm(w)
+    np.divide(w, off[k] if off[k] > 0.0 else 1.0, out=V[k + 1])
 
 
 def _inverse_power(main: Vector, off: Vector, power: int) -> Vector | None:

@@ -17,16 +17,18 @@ from itertools import zip_longest
 import numpy as np
 from numpy.typing import NDArray
 
-from halfmoon.runtime.executor import Executor, ThreadExecutor
+from halfmoon.runtime.execution import executor_for
+from halfmoon.runtime.executor import Executor
+from halfmoon.runtime.lanes import WIDTH
 from halfmoon.runtime.progress import report
 from halfmoon.solvers._base import LandmarkBlock
 from halfmoon.solvers._certificate import BoundKind, error_norms, even_bound, largest, odd_bound, row_bound
-from halfmoon.solvers._numba.lanes import WIDTH
+from halfmoon.solvers._gram import gram_rounding, mirrored, upper_gram
 from halfmoon.solvers._options import SolveOptions
 from halfmoon.solvers._probable_floor import FAILURE_PROBABILITY, probable_floor
 from halfmoon.solvers._system import ROUNDOFF
 from halfmoon.solvers._tile_chain import Chain, Level, Pilot, run_pilot, run_tile
-from halfmoon.solvers._tiled import PANEL, TiledSystem, gram, tiles_of
+from halfmoon.solvers._tiled import TiledSystem, tiles_of
 
 __all__ = ["TiledLandmarkBlocks"]
 
@@ -71,7 +73,8 @@ class TiledLandmarkBlocks:
         self.single = list(self.powers) == [1]  # then float32 columns suffice
         columns = [8 * self._keeps_Y(j) + 4 * self._keeps_rho(j) for j in range(1, self.depth + 1)]
         needed = self.tiled.n * len(self.S) * (8 if self.single else sum(columns))
-        self.stored = needed <= self.options.memory
+        self.executor = executor_for(self.options.threads)
+        self.stored = self.executor.shares_memory and needed <= self.options.memory
         if not self.stored:
             self.depth = top
 
@@ -85,7 +88,7 @@ class TiledLandmarkBlocks:
 
     def run(self) -> list[LandmarkBlock]:
         """Solve to the goals, verify, and tighten them if a bound is not there yet."""
-        with ThreadExecutor(self.options.threads) as executor, np.errstate(all="ignore"):
+        with self.executor as executor, np.errstate(all="ignore"):
             pilot = executor.run(run_pilot, (self.tiled, self._pilot_landmarks(), self.depth))
             kind, floor = self._choose_floor(pilot, executor)
             tighten = 1.0
@@ -147,10 +150,10 @@ class TiledLandmarkBlocks:
             return [0.7 * error / (power * norms[power - k]) for k in range(1, power + 1)]
         if power % 2 == 0:  # 2 |e_a| |Y_a|, first order
             return [0.45 * error / norms[a - 1] * floor ** (a - k + 1) / a for k in range(1, a + 1)]
-        first, second = (0.3, 0.3) if a > 0 else (0.0, 0.9)  # shares of the error of first and of second order
+        first, second = (0.3, 0.3) if a > 0 else (0.0, 0.8)  # shares of the error of first and of second order
         goals = [first * error / norms[a] * floor ** (a - k + 1) / a for k in range(1, a + 1)]
-        kept = 4 * FLOAT32_ROUNDOFF * norms[a]  # columns and residuals are kept in float32: Z' rho rounds
-        return [*goals, min(np.sqrt(second * floor * error), 0.05 * error / kept)]
+        rounding = gram_rounding(self.tiled.n, "float32") * norms[a]  # of Z' rho, a product in float32
+        return [*goals, min(np.sqrt(second * floor * error), 0.15 * error / rounding)]
 
     def _chain(self, pilot: Pilot, floor: float, tighten: float) -> Chain:
         goals = self._goals(pilot, floor)
@@ -181,20 +184,21 @@ class TiledLandmarkBlocks:
         return [Level.of_tiles(level) for level in zip(*parts, strict=True)], n_iter, arrived
 
     def _block(self, levels: list[Level], power: int, executor: Executor) -> Matrix:
+        """Return a block, of which Gram products give the upper triangle: with true residuals it is symmetric."""
         a = power // 2
         if not self.stored:
             A = levels[power - 1].rows
-        elif power % 2 == 0:
+            return (A + A.T) / 2
+        if power % 2 == 0:
             y = levels[a - 1]
-            A = np.outer(y.norms, y.norms) * gram(y.Y, y.Y, executor)
+            return mirrored(np.outer(y.norms, y.norms) * upper_gram(y.Y, y.Y, "float64", executor))
+        z = levels[a]
+        A = np.outer(z.norms, 1.0 / z.unit) * upper_gram(z.Y, z.rho, "float32", executor)
+        if a == 0:
+            A += z.rows
         else:
-            z = levels[a]
-            A = np.outer(z.norms, 1.0 / z.unit) * gram(z.Y, z.rho, executor)
-            if a == 0:
-                A += z.rows
-            else:
-                A += np.outer(levels[a - 1].norms, z.norms) * gram(levels[a - 1].Y, z.Y, executor)
-        return (A + A.T) / 2
+            A += np.outer(levels[a - 1].norms, z.norms) * upper_gram(levels[a - 1].Y, z.Y, "float64", executor)
+        return mirrored(A)
 
     def _bound(self, levels: list[Level], block: Matrix, power: int, floor: float) -> float:
         """Return the verified bound on the entries of a block, with the rounding of everything."""
@@ -210,15 +214,14 @@ class TiledLandmarkBlocks:
         if not self.stored:
             return row_bound(residuals[:power], norms[:power], floor) + leak * float(norms[power - 1].max()) + entry
         kept_in = FLOAT32_ROUNDOFF if self.single else ROUNDOFF
-        product = (PANEL + n / PANEL + 16) * ROUNDOFF + 2 * gamma + leak**2
+        product = gram_rounding(n, "float64") + 2 * gamma + leak**2
         errors = error_norms(residuals[:a], floor)
         if power % 2 == 0:
             y = norms[a - 1]
             return even_bound(errors, y) + (product + 2 * kept_in) * largest(y, y) + entry
         z = norms[a]
-        inexact = (
-            levels[a].rounding + self.uncertainty * z + (kept_in + 2 * FLOAT32_ROUNDOFF + product + leak) * residuals[a]
-        )
+        small = gram_rounding(n, "float32") + 4 * FLOAT32_ROUNDOFF + product + leak  # of Z' rho, relative to norms
+        inexact = levels[a].rounding + self.uncertainty * z + small * residuals[a]
         rounding = largest(z, inexact) + entry
         if a == 0:
             rounding += leak * float(z.max())

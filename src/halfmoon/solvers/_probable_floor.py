@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from halfmoon.solvers._numba.lanes import WIDTH
-from halfmoon.solvers._numba.tile import mass_times, squared_norms
+from halfmoon.runtime.lanes import WIDTH
+from halfmoon.solvers._numba.tile import squared_norms
+from halfmoon.solvers._tile_chain import mass_times
 from halfmoon.solvers._tiled import TiledSystem, random_rhs
 
 __all__ = ["FAILURE_PROBABILITY", "probable_floor"]

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from halfmoon._validation import check_choice
 from halfmoon.exceptions import AccuracyWarning, NotDiagonallyDominantError
-from halfmoon.runtime.executor import ThreadExecutor
+from halfmoon.solvers._auto import AutoSolver
 from halfmoon.solvers._base import Solution, Solver
 from halfmoon.solvers._direct import DirectSolver
 from halfmoon.solvers._eigen import EigenSolver
@@ -19,7 +19,6 @@ from halfmoon.solvers._iterative import ApproximateCholeskySolver, ConjugateGrad
 from halfmoon.solvers._nullspace import ROUNDING, excess, null_modes, project_out
 from halfmoon.solvers._options import SolveOptions
 from halfmoon.solvers._system import System
-from halfmoon.solvers._tiled import TiledSystem
 
 __all__ = ["SOLVERS", "check_sdd", "prepare", "solve_sdd"]
 
@@ -27,8 +26,6 @@ SOLVERS: dict[str, type[Solver]] = {
     solver.name: solver for solver in (DirectSolver, EigenSolver, ConjugateGradientSolver, ApproximateCholeskySolver)
 }
 DIRECT_SIZE = 2_000  # "auto" factorises up to here
-PILOT_REDUCTION = 1e-6  # of |r|^2
-PILOT_LIMIT = 100
 
 
 def solve_sdd(
@@ -54,7 +51,7 @@ def solve_sdd(
     solver : {"auto", "direct", "eigen", "cg", "approx_cholesky"}, default="auto"
         "direct": sparse factorisation. "eigen": dense eigendecomposition, for small n. "cg": tiled
         conjugate gradients. "approx_cholesky": the same with an approximate Cholesky preconditioner, in
-        nearly-linear time. "auto": "direct" up to n = 2,000, then the cheaper of the two by a pilot.
+        nearly-linear time. "auto": "direct" up to n = 2,000, then the cheaper of the last two by a pilot.
     n_jobs : int, default=None
         Threads of the iterative solvers; None means all cores. The result does not depend on it.
     random_state : int, default=0
@@ -84,7 +81,7 @@ def solve_sdd(
         )
     modes = null_modes(A)
     columns = project_out(modes, right.reshape(A.shape[0], -1))
-    prepared = prepare(System.of_matrix(A, modes), options)
+    prepared = prepare(System.of_matrix(A, modes), options).for_columns(columns.shape[1])
     X, n_iter = prepared.solve(columns, eps)
     X = project_out(modes, X)
     residual_norms = np.linalg.norm(columns - A @ X, axis=0)
@@ -110,33 +107,12 @@ def prepare(system: System, options: SolveOptions | None = None) -> Solver:
 
 
 def choose(system: System, options: SolveOptions) -> Solver:
-    """Return a direct solver for small systems, else the iterative one that a pilot on one tile finds cheaper.
-
-    The pilot counts iterations times the memory traffic of one, not seconds: the choice is the same in every run.
-    """
-    if system.n <= DIRECT_SIZE:
-        solver: Solver = DirectSolver(system, options)
-        solver.reason = f"n = {system.n} <= {DIRECT_SIZE}"
-        return solver
-    factored = ApproximateCholeskySolver(system, options)
-    if factored.signed:
-        factored.reason = "positive off-diagonals"
-        return factored
-    plain = ConjugateGradientSolver.sharing(factored)
-    with_factor, without = factored.tiled("float32"), plain.tiled("float32")
-    with ThreadExecutor(1) as executor:
-        steps = executor.run(_count_iterations, (with_factor, PILOT_LIMIT, options.seed))
-        affordable = int(steps * with_factor.work / without.work) + 1
-        plain_steps = executor.run(_count_iterations, (without, affordable, options.seed))
-    chosen = plain if plain_steps < affordable else factored
-    at_least = "" if plain_steps < affordable else "at least "
-    chosen.reason = f"pilot: {steps} iterations with preconditioner, {at_least}{plain_steps} without"
-    return chosen
-
-
-def _count_iterations(prepared: tuple[TiledSystem, int, int]) -> int:
-    tiled, limit, seed = prepared
-    return tiled.count_iterations(PILOT_REDUCTION, limit, seed)
+    """Return a direct solver for small systems, and for others one that looks at what it is asked for."""
+    if system.n > DIRECT_SIZE:
+        return AutoSolver(system, options)
+    solver = DirectSolver(system, options)
+    solver.reason = f"n = {system.n} <= {DIRECT_SIZE}"
+    return solver
 
 
 def check_sdd(A: Any) -> sparse.csr_array:

@@ -9,16 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from halfmoon.solvers._numba.tile import (
-    indicator_rhs,
-    mass_times,
-    residual_columns,
-    solution_columns,
-    squared_norms,
-)
+from halfmoon.runtime.checkpoint import kept
+from halfmoon.solvers._numba.tile import TileOperator, project_rhs, squared_norms
 from halfmoon.solvers._tiled import TiledSystem, TileResult, Workspace
 
-__all__ = ["Chain", "Level", "Pilot", "run_pilot", "run_tile"]
+__all__ = ["Chain", "Level", "Pilot", "mass_times", "run_pilot", "run_tile"]
 
 Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]
@@ -73,11 +68,24 @@ class Pilot:
     entries: dict[int, float]  # power -> largest diagonal entry of its block
 
 
+def mass_times(op: TileOperator, x: Matrix, b: Matrix) -> None:
+    """Set b <- G x: the next right-hand side of a chain, R^-1 R^-1 y = G^1/2 M^-1 G M^-1 G^1/2 y."""
+    np.multiply(op.mass[:, None], x, out=b)
+
+
+def _indicator_rhs(op: TileOperator, landmarks: NDArray[np.int64], b: Matrix) -> None:
+    """Set b_c <- G^1/2 e_s, off the modes."""
+    b[:] = 0.0
+    b[landmarks, np.arange(len(landmarks))] = np.sqrt(op.mass[landmarks])
+    project_rhs(op, b)
+
+
+@kept
 @np.errstate(all="ignore")  # of this thread: what is not finite is not within its bound
 def run_tile(chain: Chain, part: slice) -> tuple[list[Level], int, bool]:
     """Run the chain of one tile of landmarks."""
     tiled, space, columns = chain.tiled, chain.tiled.workspace(), part.stop - part.start
-    indicator_rhs(tiled.op, chain.S[part], space.b)
+    _indicator_rhs(tiled.op, chain.S[part], space.b)
     levels, n_iter, reached = [], 0, True
     for j, goal in enumerate(chain.goals):
         if j > 0:
@@ -94,11 +102,11 @@ def _record(chain: Chain, j: int, space: Workspace, result: TileResult, columns:
     Y: list[NDArray[Any]] = []
     rho: list[NDArray[Any]] = []
     if (kept_in := chain.keep_Y[j]) is not None:
-        Y.append(np.empty((chain.tiled.n, columns), kept_in))
-        solution_columns(op, 1.0 / np.where(norms > 0.0, norms, 1.0), space.x, Y[0])
+        scale = np.sqrt(op.mass)[:, None] * (1.0 / np.where(norms > 0.0, norms, 1.0))  # of R from those of M
+        Y.append((scale * space.x[:, :columns]).astype(kept_in, copy=False))
     if chain.keep_rho[j]:
-        rho.append(np.empty((chain.tiled.n, columns), np.float32))
-        residual_columns(op, space.r, rho[0])
+        of_R = 1.0 / (np.sqrt(op.mass) * op.scale)
+        rho.append((of_R[:, None] * space.r[:, :columns]).astype(np.float32))
     S = chain.S if chain.keep_rows[j] else chain.S[:0]
     return Level(
         norms=norms,
@@ -117,7 +125,7 @@ def run_pilot(prepared: tuple[TiledSystem, NDArray[np.int64], int]) -> Pilot:
     tiled, few, depth = prepared
     space, op, column = tiled.workspace(), tiled.op, np.arange(len(few))
     root = np.sqrt(op.mass)
-    indicator_rhs(op, few, space.b)
+    _indicator_rhs(op, few, space.b)
     norms, rounding, entries, before = [], [], {}, np.zeros(0)
     for j in range(1, depth + 1):
         result = tiled.solve_tile(space, PILOT_RESIDUAL * np.sqrt(squared_norms(op, -1, space.b)))

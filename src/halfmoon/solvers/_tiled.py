@@ -8,7 +8,6 @@ Tiles are cut by column number, never by thread, so the result does not depend o
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,10 +16,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
+from halfmoon.runtime.checkpoint import kept
 from halfmoon.runtime.executor import Executor, stop_flag
+from halfmoon.runtime.lanes import WIDTH
 from halfmoon.solvers._approx_cholesky import approximate_cholesky
-from halfmoon.solvers._numba.cg import Factor, conjugate_gradients
-from halfmoon.solvers._numba.lanes import WIDTH
+from halfmoon.solvers._numba.cg import Factor, column_gradients, conjugate_gradients
 from halfmoon.solvers._numba.tile import (
     TileOperator,
     accumulate,
@@ -31,16 +31,16 @@ from halfmoon.solvers._numba.tile import (
     start,
 )
 
-__all__ = ["Modes", "TileResult", "TiledMatrix", "TiledSystem", "Workspace", "gram", "tiles_of", "workspace"]
+__all__ = ["Modes", "TileResult", "TiledMatrix", "TiledSystem", "Workspace", "tiles_of", "workspace"]
 
 Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]
 
+NARROW = 2  # columns of a tile that are solved one by one, without a factor: the rest of the tile would be idle
 MAX_CYCLES = 8  # CG runs from true residuals before a tile counts as stuck
-CYCLE_REDUCTION = {"float32": 1e-9, "float64": 1e-22}  # of |r|^2, in one run: below, recurrences drift
+CYCLE_REDUCTION = {"float32": 1e-10, "float64": 1e-22}  # of |r|^2, in one run: below, recurrences drift
 ITERATION_LIMIT = {"float32": 200, "float64": 3000}
 NEGLIGIBLE_EXCESS = 1e-8  # a projected component with less is factored as singular
-PANEL = 4096  # rows of one Gram product
 TINY = float(np.finfo(float).tiny)
 FLOAT32_RANGE = 1e-30, 1e30  # factors of a norm beyond these are not what decides
 
@@ -163,7 +163,7 @@ class TiledSystem:
 
     def solve_tile(self, space: Workspace, goal: float | Vector) -> TileResult:
         """Solve M x = b for the tile in the workspace until the residual of R has norm <= goal in every column."""
-        op, stop = self.op, stop_flag()
+        op = self.op
         squares, spread = squared_norms(op, -1, space.b).reshape(1, -1), np.zeros((1, WIDTH))
         goals = np.maximum(np.broadcast_to(np.asarray(goal, dtype=np.float64), (WIDTH,)), TINY**0.5) ** 2
         unit = _unit(squares)
@@ -174,9 +174,7 @@ class TiledSystem:
             if np.all(squares <= goals):
                 break
             aim = np.maximum(0.7 * goals, CYCLE_REDUCTION[self.dtype] * squares)
-            n_iter += conjugate_gradients(
-                op, self.factor, (aim * unit**2)[0], limit, stop, space.r, space.d, space.p, space.q
-            )
+            n_iter += self._iterate(space, (squares > goals)[0], (aim * unit**2)[0], limit)
             accumulate(op, unit, space.d, space.x)
             project(op, space.x)
             before, unit, squares = squares, _unit(aim), np.empty((1, WIDTH))
@@ -186,17 +184,27 @@ class TiledSystem:
         reached = bool(np.all(squares <= goals))
         return TileResult(np.sqrt(squares[0]), np.sqrt(spread[0]), unit[0], n_iter, reached)
 
-    def count_iterations(self, reduction: float, limit: int, seed: int) -> int:
-        """Return how many iterations a tile of random columns needs to reduce |r|^2, at most `limit`."""
+    def _iterate(self, space: Workspace, active: NDArray[np.bool_], target: Vector, limit: int) -> int:
+        """Run CG from the residual in the workspace until |r|^2 <= target; a column or two without their tile."""
+        stop = stop_flag()
+        if self.factor is not None or active.sum() > NARROW:
+            vectors = space.r, space.d, space.p, space.q
+            return int(conjugate_gradients(self.op, self.factor, target, limit, stop, *vectors))
+        space.d[:], n_iter = 0.0, 0
+        for c in np.flatnonzero(active):
+            space.d[:, c], steps = column_gradients(self.op, target[c], limit, stop, space.r[:, c].copy())
+            n_iter = max(n_iter, int(steps))
+        return n_iter
+
+    def count_iterations(self, reduction: float, limit: int, seed: int, columns: int) -> int:
+        """Return how many iterations random columns, at most a tile, need to reduce |r|^2; at most `limit`."""
         space = self.workspace()
         random_rhs(self, seed, space.b)
+        space.b[:, columns:] = 0.0
         squares = squared_norms(self.op, -1, space.b).reshape(1, -1)
         unit = _unit(squares)
         start(self.op, space.b, unit, space.r)
-        target = (reduction * squares * unit**2)[0]
-        return int(
-            conjugate_gradients(self.op, self.factor, target, limit, stop_flag(), space.r, space.d, space.p, space.q)
-        )
+        return self._iterate(space, (squares > 0.0)[0], (reduction * squares * unit**2)[0], limit)
 
     def solve_columns(self, B: Matrix, rtol: float, executor: Executor) -> tuple[Matrix, int]:
         """Return X with M X = B, each column to |r| <= rtol |b| in the norm of R; rows of X in the user's order."""
@@ -208,6 +216,7 @@ class TiledSystem:
         return X, n_iter
 
 
+@kept
 @np.errstate(all="ignore")  # of this thread: callers look at the residuals
 def _solve_part(prepared: tuple[TiledSystem, Matrix, float], part: slice) -> tuple[Matrix, int]:
     """Solve for one tile of columns of B."""
@@ -232,21 +241,6 @@ def random_rhs(tiled: TiledSystem, seed: int, b: Matrix) -> None:
     noise = np.random.default_rng(seed).standard_normal((tiled.n, WIDTH))
     b[:] = np.sqrt(tiled.op.mass)[:, None] * noise[tiled.vertex]
     project_rhs(tiled.op, b)
-
-
-def gram(X: Sequence[NDArray[Any]], Y: Sequence[NDArray[Any]], executor: Executor) -> Matrix:
-    """Return X' Y for lists of tiles: row panels in float64, each by one worker, summed in their order."""
-    total = np.zeros((sum(tile.shape[1] for tile in X), sum(tile.shape[1] for tile in Y)))
-    for part in executor.map(_gram_panel, (X, Y), range(0, X[0].shape[0], PANEL)):
-        total += part
-    return total
-
-
-@np.errstate(all="ignore")
-def _gram_panel(tiles: tuple[Sequence[NDArray[Any]], Sequence[NDArray[Any]]], first: int) -> Matrix:
-    rows = slice(first, first + PANEL)
-    left, right = (np.concatenate([tile[rows] for tile in side], axis=1, dtype=np.float64) for side in tiles)
-    return left.T @ right
 
 
 def _unit(squares: Matrix) -> Matrix:

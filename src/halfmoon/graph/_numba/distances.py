@@ -1,4 +1,4 @@
-"""Squared distances in float32: of sketches, of dense rows of any type, of sparse rows."""
+"""Squared distances: of codes in whole numbers, of sketches, dense rows of any type and sparse rows in float32."""
 
 from __future__ import annotations
 
@@ -6,12 +6,28 @@ import numpy as np
 from numba.core import types
 from numba.extending import overload
 
-from halfmoon.runtime.jit import fast_njit, njit
+from halfmoon.runtime.jit import fast_inner_njit, inner_njit
 
-__all__ = ["exact_distance", "sketch_distance", "squared_norms"]
+__all__ = ["as_float", "exact_distance", "rank_of", "squared_norms"]
 
 
-@fast_njit
+@inner_njit
+def code_distance(
+    codes,  # IN   (n, w)  int8
+    i,  # IN
+    j,  # IN
+):
+    """Return |codes_i - codes_j|^2; int32 at every step, or numba would count in int64, in an eighth of the lanes."""
+    a = codes[i]
+    b = codes[j]
+    total = np.int32(0)
+    for t in range(a.size):
+        difference = np.int32(np.int32(a[t]) - np.int32(b[t]))
+        total = np.int32(total + np.int32(difference * difference))
+    return total
+
+
+@fast_inner_njit
 def sketch_distance(
     points,  # IN   (n, s)  float32
     i,  # IN
@@ -36,7 +52,7 @@ def _gap(a, b):
     return lambda a, b: np.float32(a) - np.float32(b)
 
 
-@fast_njit
+@fast_inner_njit
 def dense_distance(
     X,  # IN   (n, d)  float64, float32 or uint8
     i,  # IN
@@ -50,7 +66,7 @@ def dense_distance(
     return total
 
 
-@njit
+@inner_njit
 def sparse_distance(
     X,  # IN   (data, indices, indptr) of a csr_array with sorted indices
     i,  # IN
@@ -88,7 +104,35 @@ def _exact_distance(X, i, j):
     return lambda X, i, j: dense_distance(X, i, j)
 
 
-@fast_njit
+def rank_of(space, i, j):
+    """Return an int32 that sorts like the distance of the points i and j; compiled only, by the overload below.
+
+    A space is int8 codes (n, w), float32 points (n, s), or a tuple (X, row) for exact distances of rows of X. The int32
+    is the squared distance of codes, else the bits of the squared distance in float32, which sort like the number.
+    """
+
+
+@overload(rank_of, inline="always")
+def _rank_of(space, i, j):
+    if isinstance(space, types.BaseTuple):
+        return lambda space, i, j: np.float32(exact_distance(space[0], space[1][i], space[1][j])).view(np.int32)
+    if space.dtype is types.int8:
+        return lambda space, i, j: code_distance(space, i, j)
+    return lambda space, i, j: np.float32(sketch_distance(space, i, j)).view(np.int32)
+
+
+def as_float(space, rank):
+    """Return the squared distance in a space that `rank_of` has made an int32 of; compiled only."""
+
+
+@overload(as_float, inline="always")
+def _as_float(space, rank):
+    if not isinstance(space, types.BaseTuple) and space.dtype is types.int8:
+        return lambda space, rank: np.float32(rank)
+    return lambda space, rank: np.int32(rank).view(np.float32)
+
+
+@fast_inner_njit
 def squared_norms(
     block,  # IN   (m, s)
     count,  # IN   rows to take

@@ -4,50 +4,53 @@ from __future__ import annotations
 
 import numpy as np
 
-from halfmoon.runtime.jit import njit
+from halfmoon.runtime.jit import inner_njit, njit
 
-__all__ = ["digest_dense", "digest_sparse", "expand_duplicates"]
+__all__ = ["FIRST", "SECOND", "digest_dense", "digest_sparse", "expand_duplicates"]
 
-FIRST, SECOND = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93)  # odd, bits well mixed
+FIRST, SECOND = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)  # odd, bits well mixed
 
 
-@njit
-def mixed(state, bits, factor):
-    """One step of a multiplicative hash."""
-    state = (state ^ bits) * factor
-    return state ^ (state >> np.uint64(32))
+@inner_njit
+def share_of(place, value):
+    """Return what a number at a place adds to the two halves of a digest; -0.0 and 0.0 are one number."""
+    bits = np.float64(np.float64(value) + 0.0).view(np.uint64) ^ (np.uint64(place) * FIRST)
+    bits = (bits ^ (bits >> np.uint64(30))) * SECOND
+    bits = (bits ^ (bits >> np.uint64(27))) * FIRST
+    return bits ^ (bits >> np.uint64(31)), (bits ^ (bits >> np.uint64(29))) * SECOND
 
 
 @njit
 def digest_dense(
-    bits,  # IN   (n, d)  uint64, the bits of float64 numbers
+    X,  # IN   (n, d)
     digests,  # OUT  (n, 2)  uint64
 ):
     """Give every row a digest of 128 bits."""
-    n, d = bits.shape
+    n, d = X.shape
     for i in range(n):
-        a, b = FIRST, SECOND
-        for j in range(d):
-            a = mixed(a, bits[i, j], FIRST)
-            b = mixed(b, bits[i, j], SECOND)
-        digests[i, 0], digests[i, 1] = a, b
+        first, second = np.uint64(0), np.uint64(0)
+        for j in range(d):  # a sum: the numbers are mixed side by side
+            a, b = share_of(j, X[i, j])
+            first += a
+            second += b
+        digests[i, 0], digests[i, 1] = first, second
 
 
 @njit
 def digest_sparse(
-    indptr,  # IN   CSR without stored zeros, sorted
+    indptr,  # IN   CSR without stored zeros
     indices,
-    bits,
+    data,
     digests,  # OUT  (n, 2)  uint64
 ):
     """Give every row a digest of 128 bits of its entries and their places."""
     for i in range(digests.shape[0]):
-        a, b = FIRST, SECOND
+        first, second = np.uint64(0), np.uint64(0)
         for k in range(indptr[i], indptr[i + 1]):
-            place = np.uint64(indices[k])
-            a = mixed(mixed(a, place, FIRST), bits[k], FIRST)
-            b = mixed(mixed(b, place, SECOND), bits[k], SECOND)
-        digests[i, 0], digests[i, 1] = a, b
+            a, b = share_of(indices[k], data[k])
+            first += a
+            second += b
+        digests[i, 0], digests[i, 1] = first, second
 
 
 @njit

@@ -1,83 +1,69 @@
-"""Neighbour lists: (n, c) arrays, nearest first: squared distances (inf where empty) and entries.
+"""Neighbour lists: (n, c) arrays of int64 keys, nearest first.
 
-An entry is ``2 * neighbour + fresh`` (-1 where empty); fresh entries are those of the last round of refinement.
+A key is ``rank << 32 | 2 * neighbour + fresh``: rank is an int32 that sorts like the distance (`distances.rank_of`),
+and fresh entries are those of the last round. Keys sort by distance, and a neighbour that a list has already is found
+where it would be inserted. NOBODY, larger than any key, fills the rest.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from halfmoon.runtime.jit import njit
+from halfmoon.runtime.jit import inner_njit, njit
 
-__all__ = ["copy_as_tried", "holds", "insert", "new_table", "reverse_lists", "seen_before"]
+__all__ = ["NOBODY", "entry_of", "insert", "insert_key", "key_of", "list_entries", "reverse_lists"]
 
-
-@njit
-def insert(
-    squares,  # IN/OUT  (c,)  one list, nearest first; the last one drops out
-    entries,  # IN/OUT  (c,)
-    square,  # IN
-    entry,  # IN
-):
-    """Insert an entry that is nearer than the last one of its list."""
-    q = squares.size - 1
-    while q > 0 and squares[q - 1] > square:
-        squares[q] = squares[q - 1]
-        entries[q] = entries[q - 1]
-        q -= 1
-    squares[q] = square
-    entries[q] = entry
+NOBODY = np.int64(0x7FFF_FFFF_FFFF_FFFF)
+ENTRY = np.int64(0xFFFF_FFFF)
 
 
 @njit
-def holds(
-    entries,  # IN   (c,)
+def key_of(
+    rank,  # IN   int32
     neighbor,  # IN
 ):
-    """Return whether a list names the neighbour."""
-    for u in range(entries.size):  # noqa: SIM110  compiled
-        if entries[u] >> 1 == neighbor:
-            return True
-    return False
+    """Return the key of a fresh neighbour."""
+    return (np.int64(rank) << np.int64(32)) | np.int64(2 * neighbor + 1)
+
+
+@inner_njit
+def entry_of(
+    key,  # IN
+):
+    """Return 2 * neighbour + fresh, -1 for nobody."""
+    return np.int32(-1) if key == NOBODY else np.int32(key & ENTRY)
 
 
 @njit
-def seen_before(
-    seen,  # IN/OUT  (power of two,)  int64 hash table of row << 32 | j; entries of other rows count as free
-    row,  # IN
-    j,  # IN
+def insert_key(
+    keys,  # IN/OUT  (c,)  one list; the last one drops out
+    key,  # IN   of a fresh neighbour
 ):
-    """Return whether j was met before in this row, and remember it."""
-    mask = seen.size - 1
-    slot = (j * 0x9E3779B1 >> 7) & mask
-    key = (np.int64(row) << 32) | np.int64(j)
-    while seen[slot] >> 32 == row:
-        if seen[slot] == key:
-            return True
-        slot = (slot + 1) & mask
-    seen[slot] = key
-    return False
+    """Insert a neighbour unless the list has it, or is full of nearer ones."""
+    last = keys.size - 1
+    if key >= keys[last]:
+        return
+    known = np.int64(0)
+    for u in range(keys.size):
+        known += np.int64((keys[u] | 1) == key)  # fresh or not
+    if known:
+        return
+    for q in range(last, 0, -1):  # no branches: neighbouring numbers are moved side by side
+        keys[q] = max(keys[q - 1], min(keys[q], key))
+    keys[0] = min(keys[0], key)
 
 
 @njit
-def new_table(
-    capacity,  # IN
+def list_entries(
+    keys,  # IN   (n, c)
+    lo,  # IN   rows lo .. hi-1
+    hi,  # IN
+    entries,  # OUT  (hi-lo, m)  of the first m of each list
 ):
-    """Return an empty hash table for `seen_before`, at most half full with this many numbers."""
-    size = 64
-    while size < 2 * capacity:
-        size *= 2
-    return np.full(size, -1, np.int64)
-
-
-@njit
-def copy_as_tried(
-    old,  # IN   (c,)
-    entries,  # OUT  (c,)
-):
-    """Copy a list, no entry fresh any more."""
-    for u in range(old.size):
-        entries[u] = -1 if old[u] < 0 else old[u] & ~1
+    """Take the nearest from the lists of some rows: what the others read, in few bytes."""
+    for i in range(lo, hi):
+        for u in range(entries.shape[1]):
+            entries[i - lo, u] = entry_of(keys[i, u])
 
 
 @njit
@@ -99,3 +85,20 @@ def reverse_lists(
             if 0 <= j < hi - lo and counts[j] < reverse.shape[1]:
                 reverse[j, counts[j]] = 2 * i + (entries[i, u] & 1)
                 counts[j] += 1
+
+
+@inner_njit
+def insert(
+    squares,  # IN/OUT  (c,)  one list, nearest first; the last one drops out
+    entries,  # IN/OUT  (c,)
+    square,  # IN
+    entry,  # IN
+):
+    """Insert an entry that is nearer than the last one of its list."""
+    q = squares.size - 1
+    while q > 0 and squares[q - 1] > square:
+        squares[q] = squares[q - 1]
+        entries[q] = entries[q - 1]
+        q -= 1
+    squares[q] = square
+    entries[q] = entry

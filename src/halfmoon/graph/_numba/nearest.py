@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from halfmoon.graph._numba.lists import insert
-from halfmoon.runtime.jit import fast_njit, njit
+from halfmoon.runtime.jit import fast_inner_njit, njit
 
 __all__ = ["keep_nearest", "measure_pairs", "subtract_all"]
 
@@ -29,7 +29,7 @@ def keep_nearest(
                 worst = values[i, c - 1]
 
 
-@fast_njit
+@fast_inner_njit
 def distance(
     y,  # IN   (d,)  float64
     x,  # IN   (d,)

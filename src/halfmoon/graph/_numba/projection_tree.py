@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from halfmoon.graph._numba.distances import squared_norms
-from halfmoon.graph._numba.lists import holds, insert
-from halfmoon.runtime.jit import fast_njit, njit
+from halfmoon.graph._numba.distances import as_float, rank_of, squared_norms
+from halfmoon.graph._numba.lists import NOBODY, insert_key, key_of
+from halfmoon.runtime.jit import fast_inner_njit, inner_njit, njit
 
-__all__ = ["cell_means", "probe_cells", "search_cells", "split_cells"]
+__all__ = ["cell_means", "search_cells", "split_cells"]
 
-LANES = 16  # columns tested together against the worst entry of a list
-COLUMNS = 512  # points multiplied at once: the block of products stays in cache
+LANES = 16  # columns whose smallest entry is found together
 
 
-@njit
+@inner_njit
 def scramble(
     x,  # IN   uint64
 ):
@@ -28,7 +27,7 @@ def scramble(
     return x ^ (x >> np.uint64(31))
 
 
-@fast_njit
+@fast_inner_njit
 def project_members(
     points,  # IN   (n, s)
     members,  # IN   (m,)
@@ -51,7 +50,7 @@ def project_members(
         keys[p] = key
 
 
-@njit
+@inner_njit
 def select_half(
     keys,  # IN/OUT  (m,)
     members,  # IN/OUT  (m,)  moved along with the keys
@@ -137,158 +136,115 @@ def cell_means(
             mean[t] /= bounds[cell + 1] - bounds[cell]
 
 
-@fast_njit
-def distances_from_products(
+@inner_njit(fastmath={"reassoc", "contract", "nsz", "nnan"})  # nnan: or smallest numbers are not found side by side
+def squares_from_products(
     norms,  # IN   (m,)
-    products,  # IN/OUT  (m,)  a'b, becomes |b|^2 - 2 a'b
+    norm,  # IN   |a|^2
+    products,  # IN/OUT  (m,)  a'b, becomes |a - b|^2
+    smallest,  # OUT  (m / LANES,)  of each LANES entries
 ):
-    """Turn one row of inner products into squared distances, short of |a|^2."""
-    for j in range(products.size):
-        products[j] = norms[j] - np.float32(2.0) * products[j]
+    """Turn one row of inner products into squared distances."""
+    for block in range(smallest.size):
+        least = np.float32(np.inf)
+        for j in range(block * LANES, (block + 1) * LANES):
+            products[j] = norm + norms[j] - np.float32(2.0) * products[j]
+            least = min(least, products[j])
+        smallest[block] = least
 
 
-@fast_njit
-def smallest_of_lanes(
-    row,  # IN   (m,)
-    first,  # IN
+@inner_njit
+def limit_for(
+    smallest,  # IN   (b,)  smallest entries of disjoint parts of a row
+    limit,  # IN
+    sorted_smallest,  # WORK (w,)
 ):
-    """Return the smallest of LANES entries."""
-    smallest = row[first]
-    for u in range(1, LANES):
-        smallest = min(smallest, row[first + u])
-    return smallest
+    """Return a limit, at most the given one, below or at which the row has w entries if it has as many parts."""
+    sorted_smallest[:] = limit
+    last = sorted_smallest.size - 1
+    for value in smallest:
+        if value < sorted_smallest[last]:
+            q = last
+            while q > 0 and sorted_smallest[q - 1] > value:
+                sorted_smallest[q] = sorted_smallest[q - 1]
+                q -= 1
+            sorted_smallest[q] = value
+    return sorted_smallest[last]
 
 
-@njit
-def merge_row(
-    row,  # IN   (m,)  squared distances of me to the points of a block, short of |me|^2
-    names,  # IN   (m,)  the points of the block
-    norm,  # IN   |me|^2
-    me,  # IN
-    squares,  # IN/OUT  (c,)
-    entries,  # IN/OUT  (c,)
-):
-    """Merge the points of a block that are near enough into the list of one point."""
-    last = squares.size - 1
-    worst = squares[last] - norm
-    for first in range(0, row.size, LANES):
-        if smallest_of_lanes(row, first) >= worst:
-            continue
-        for j in range(first, first + LANES):
-            if row[j] < worst and names[j] != me and not holds(entries, names[j]):
-                insert(squares, entries, max(np.float32(0.0), row[j] + norm), 2 * names[j] + 1)
-                worst = squares[last] - norm
-
-
-@njit
+@inner_njit
 def gather_cells(
     points,  # IN   (n, s)
     members,  # IN   (n,)
     bounds,  # IN   (cells+1,)
     near,  # IN   (p,)    cells to gather
-    start,  # IN   first of them
     origin,  # IN   (s,)    subtracted, so that products lose no digits
     block,  # OUT  (m, s)
     names,  # OUT  (m,)
     norms,  # OUT  (m,)
 ):
-    """Copy the points of near cells into a block until it is full; return the next cell and the padded length."""
+    """Copy the points of near cells into a block; return its length, padded to whole LANES."""
     count = 0
-    while start < near.size and count < COLUMNS:
-        for p in range(bounds[near[start]], bounds[near[start] + 1]):
+    for cell in near:
+        for p in range(bounds[cell], bounds[cell + 1]):
             names[count] = members[p]
             for t in range(origin.size):
                 block[count, t] = points[members[p], t] - origin[t]
             count += 1
-        start += 1
     squared_norms(block, count, norms)
     padded = -(-count // LANES) * LANES
     for j in range(count, padded):
         block[j] = 0.0
         norms[j] = np.inf
-        names[j] = -1
-    return start, padded
+    return padded
 
 
 @njit
 def search_cells(
     points,  # IN   (n, s)  float32
+    space,  # IN   where distances are measured in the end, see `distances.rank_of`
+    unit,  # IN   squared distance of points per squared distance in the space
     members,  # IN   (n,)
     bounds,  # IN   (cells+1,)
     means,  # IN   (cells, s)
-    near,  # IN   (cells, p)  cells to search for the members of a cell
+    near,  # IN   (cells, p)  cells to search for the members of a cell, itself first
     lo,  # IN   cells lo .. hi-1
     hi,  # IN
+    kept,  # IN   points kept per point, at least where there are so many blocks of LANES
     stop,  # IN   (1,)
-    squares,  # IN/OUT  (m, c)  lists of the members of these cells, in the order of `members`
-    entries,  # IN/OUT  (m, c)
+    keys,  # IN/OUT  (m, c)  lists of the members of these cells, in the order of `members`
 ):
-    """Merge into the lists of the members of each cell all points of its near cells, by blocks of inner products."""
+    """Merge into the lists of the members of each cell the nearest points of its near cells, by a matrix product."""
     s = points.shape[1]
     largest = 0
     for cell in range(bounds.size - 1):
         largest = max(largest, bounds[cell + 1] - bounds[cell])
-    own = np.empty((largest, s), np.float32)
-    own_names = np.empty(largest, np.int32)
-    own_norms = np.empty(largest, np.float32)
-    room = COLUMNS + largest + LANES
+    room = near.shape[1] * largest + LANES
     block = np.empty((room, s), np.float32)
     names = np.empty(room, np.int32)
     norms = np.empty(room, np.float32)
-    space = np.empty(largest * room, np.float32)
+    work = np.empty(largest * room, np.float32)
+    smallest = np.empty(room // LANES, np.float32)
+    sorted_smallest = np.empty(kept, np.float32)
     for cell in range(lo, hi):
         if stop[0]:
             return
         m = bounds[cell + 1] - bounds[cell]
         first = bounds[cell] - bounds[lo]
+        count = gather_cells(points, members, bounds, near[cell], means[cell], block, names, norms)
+        blocks = count // LANES
+        products = work[: m * count].reshape(m, count)
+        np.dot(block[:m], block[:count].T, products)
         for i in range(m):
-            own_names[i] = members[bounds[cell] + i]
-            for t in range(s):
-                own[i, t] = points[own_names[i], t] - means[cell, t]
-        squared_norms(own, m, own_norms)
-        start = 0
-        while start < near.shape[1]:
-            start, count = gather_cells(points, members, bounds, near[cell], start, means[cell], block, names, norms)
-            products = space[: m * count].reshape(m, count)
-            np.dot(own[:m], block[:count].T, products)
-            for i in range(m):
-                distances_from_products(norms, products[i])
-                merge_row(
-                    products[i], names[:count], own_norms[i], own_names[i], squares[first + i], entries[first + i]
-                )
-
-
-@fast_njit
-def distance_to(
-    query,  # IN   (s,)
-    point,  # IN   (s,)
-):
-    """Return |query - point|^2."""
-    total = np.float32(0.0)
-    for t in range(query.size):
-        difference = query[t] - point[t]
-        total += difference * difference
-    return total
-
-
-@njit
-def probe_cells(
-    queries,  # IN   (b, s)  float32
-    points,  # IN   (n, s)  float32, in the order of the cells
-    bounds,  # IN   (cells+1,)
-    near,  # IN   (b, p)  cells to search for a query
-    stop,  # IN   (1,)
-    found,  # OUT  (b, c)  the nearest points in these cells, nearest first; 0 where there are fewer
-):
-    """Find the nearest points to each query among those of some cells."""
-    squares = np.empty(found.shape[1], np.float32)
-    for i in range(queries.shape[0]):
-        if stop[0]:
-            return
-        squares[:] = np.inf
-        found[i] = 0
-        for cell in near[i]:
-            for p in range(bounds[cell], bounds[cell + 1]):
-                square = distance_to(queries[i], points[p])
-                if square < squares[-1]:
-                    insert(squares, found[i], square, p)
+            row = products[i]
+            own = keys[first + i]
+            worst = own[own.size - 1]
+            limit = np.float32(np.inf) if worst == NOBODY else unit * as_float(space, worst >> np.int64(32))
+            row[i] = -np.inf  # not its own neighbour
+            squares_from_products(norms, norms[i], row, smallest[:blocks])
+            limit = limit_for(smallest[:blocks], limit, sorted_smallest)
+            for b in range(blocks):
+                if smallest[b] > limit:
+                    continue
+                for j in range(b * LANES, (b + 1) * LANES):
+                    if row[j] <= limit and row[j] < np.inf:
+                        insert_key(own, key_of(rank_of(space, names[i], names[j]), names[j]))

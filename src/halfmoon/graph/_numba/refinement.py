@@ -8,182 +8,151 @@ from __future__ import annotations
 
 import numpy as np
 
-from halfmoon.graph._numba.distances import exact_distance, sketch_distance
-from halfmoon.graph._numba.lists import copy_as_tried, holds, insert, new_table, seen_before
-from halfmoon.runtime.jit import njit
+from halfmoon.graph._numba.distances import as_float, rank_of, squared_norms
+from halfmoon.graph._numba.lists import NOBODY, entry_of, insert_key, key_of
+from halfmoon.runtime.jit import inner_njit, njit
 
-__all__ = ["audit_rows", "rank_candidates", "refine_exact", "refine_sketch"]
+__all__ = ["audit_rows", "rank_rows", "refine"]
 
-TILE = 256  # points audited at once
+SEEN = 4096  # slots of the table of candidates met: a power of two
+TILE = 512  # points audited at once
 
 
-@njit
+@inner_njit
+def met_before(
+    seen,  # IN/OUT  (SEEN,)  int64, of row << 32 | j; a newer candidate takes the slot of an older one
+    row,  # IN
+    j,  # IN
+):
+    """Return whether j is known to have been met in this row, and remember it; a forgotten one is measured again."""
+    key = (np.int64(row) << np.int64(32)) | np.int64(j)
+    slot = j & (SEEN - 1)
+    met = seen[slot] == key
+    seen[slot] = key
+    return met
+
+
+@inner_njit
 def collect_candidates(
     i,  # IN
-    old,  # IN   (n, c)
+    own,  # IN   (c,)    keys of i
+    entries,  # IN   (n, m)
     reverse,  # IN   (n, r)
     counts,  # IN   (n,)
-    seen,  # WORK hash table
-    candidates,  # OUT  (more than (c+r)(c+1),)
+    seen,  # WORK (SEEN,)
+    candidates,  # OUT  ((m+r)(m+1) + 1,)
 ):
-    """Collect the neighbours of the neighbours of i, each once, less pairs tried a round ago; return their count."""
-    c = old.shape[1]
+    """Collect the neighbours of the neighbours of i, less pairs tried a round ago; return their count."""
+    m = entries.shape[1]
     count = 0
-    for u in range(c + counts[i]):  # no branches on what is far in memory: the loads overlap
-        middle = old[i, u] if u < c else reverse[i, u - c]
+    for u in range(m + counts[i]):  # no branches on what is far in memory: the loads overlap
+        middle = entries[i, u] if u < m else reverse[i, u - m]
         if middle < 0:
             continue
         candidates[count] = middle >> 1
         count += middle & 1
-        for v in range(c):
-            candidates[count] = old[middle >> 1, v] >> 1
-            count += (middle | old[middle >> 1, v]) & 1
-    seen_before(seen, i, i)
-    for u in range(c):
-        seen_before(seen, i, old[i, u] >> 1)
+        for v in range(m):
+            candidates[count] = entries[middle >> 1, v] >> 1
+            count += (middle | entries[middle >> 1, v]) & 1
+    for key in own:
+        if key != NOBODY:
+            met_before(seen, i, entry_of(key) >> 1)
     kept = 0
     for p in range(count):
         j = candidates[p]
-        if j >= 0 and not seen_before(seen, i, j):
-            candidates[kept] = j
-            kept += 1
+        candidates[kept] = j
+        kept += j >= 0 and j != i and not met_before(seen, i, j)
     return kept
 
 
 @njit
-def refine_sketch(
-    points,  # IN   (n, s)
-    old_squares,  # IN   (n, c)
-    old,  # IN   (n, c)
-    reverse,  # IN   (n, r)
+def refine(
+    space,  # IN   where distances are measured, see `distances.rank_of`
+    old,  # IN   (n, c)  keys
+    entries,  # IN   (n, m)  the first m of each list
+    reverse,  # IN   (n, r)  who names a point
     counts,  # IN   (n,)
     lo,  # IN   rows lo .. hi-1
     hi,  # IN
     stop,  # IN   (1,)
-    squares,  # OUT  (hi-lo, c)
-    entries,  # OUT  (hi-lo, c)
+    new,  # OUT  (hi-lo, c)  keys
 ):
-    """Try the neighbours of the neighbours by distances in the sketch: old lists in, new lists out."""
-    c = old.shape[1]
-    capacity = (c + reverse.shape[1]) * (c + 1) + c + 1
-    seen = new_table(capacity)
-    candidates = np.empty(capacity, np.int32)
-    tried = np.empty(capacity, np.float32)
+    """Try the neighbours of the neighbours: old lists in, new lists out."""
+    seen = np.full(SEEN, -1, np.int64)
+    m = entries.shape[1]
+    candidates = np.empty((m + reverse.shape[1]) * (m + 1) + 1, np.int32)
+    tried = np.empty(candidates.size, np.int64)
     for i in range(lo, hi):
         if stop[0]:
             return
-        own_squares = squares[i - lo]
-        own_entries = entries[i - lo]
-        own_squares[:] = old_squares[i]
-        copy_as_tried(old[i], own_entries)
-        count = collect_candidates(i, old, reverse, counts, seen, candidates)
+        own = new[i - lo]
+        for u in range(own.size):
+            own[u] = old[i, u] if old[i, u] == NOBODY else old[i, u] & ~np.int64(1)
+        count = collect_candidates(i, own, entries, reverse, counts, seen, candidates)
+        for p in range(count):  # all distances first: what is far in memory is loaded side by side
+            tried[p] = key_of(rank_of(space, i, candidates[p]), candidates[p])
         for p in range(count):
-            tried[p] = sketch_distance(points, i, candidates[p])
-        for p in range(count):
-            if tried[p] < own_squares[c - 1]:
-                insert(own_squares, own_entries, tried[p], 2 * candidates[p] + 1)
+            insert_key(own, tried[p])
 
 
 @njit
-def refine_exact(
-    X,  # IN   (m, d) array, or tuple of a csr_array
-    row,  # IN   (n,)    row of X of a point
-    points,  # IN   (n, s)  a projection of X: distances there are never larger
-    old_squares,  # IN   (n, c)  exact squared distances
-    old,  # IN   (n, c)
-    reverse,  # IN   (n, r)
-    counts,  # IN   (n,)
-    k,  # IN   improve the first k
-    lo,  # IN   rows lo .. hi-1
-    hi,  # IN
+def rank_rows(
+    space,  # IN   (X, row)
+    rows,  # IN   (q,)    points
+    keys,  # IN   (q, c)  lists of these points
     stop,  # IN   (1,)
-    squares,  # OUT  (hi-lo, c)
-    entries,  # OUT  (hi-lo, c)
+    ranked,  # OUT  (q, w)  keys
 ):
-    """Try the neighbours of the neighbours by exact distances, less those that the sketch proves too far."""
-    c = old.shape[1]
-    capacity = (c + reverse.shape[1]) * (c + 1) + c + 1
-    seen = new_table(capacity)
-    candidates = np.empty(capacity, np.int32)
-    bound = np.empty(capacity, np.float32)
-    for i in range(lo, hi):
+    """Order the lists of some points by exact distances."""
+    for q in range(rows.size):
         if stop[0]:
             return
-        own_squares = squares[i - lo]
-        own_entries = entries[i - lo]
-        own_squares[:] = old_squares[i]
-        copy_as_tried(old[i], own_entries)
-        count = collect_candidates(i, old, reverse, counts, seen, candidates)
-        for p in range(count):
-            bound[p] = sketch_distance(points, i, candidates[p])
-        for p in range(count):
-            if bound[p] < own_squares[k - 1]:
-                square = exact_distance(X, row[i], row[candidates[p]])
-                if square < own_squares[k - 1]:
-                    insert(own_squares, own_entries, square, 2 * candidates[p] + 1)
+        ranked[q] = NOBODY
+        for key in keys[q]:
+            if key != NOBODY:
+                j = entry_of(key) >> 1
+                insert_key(ranked[q], key_of(rank_of(space, rows[q], j), j))
 
 
-@njit
-def rank_candidates(
-    X,  # IN   (m, d) array, or tuple of a csr_array
-    row,  # IN   (n,)
-    candidates,  # IN   (n, c)  entries
-    lo,  # IN   rows lo .. hi-1
-    hi,  # IN
-    stop,  # IN   (1,)
-    squares,  # IN/OUT  (hi-lo, w)  exact squared distances
-    entries,  # IN/OUT  (hi-lo, w)
-):
-    """Merge candidates into lists by their exact distances."""
-    last = squares.shape[1] - 1
-    for i in range(lo, hi):
-        if stop[0]:
-            return
-        own_squares = squares[i - lo]
-        own_entries = entries[i - lo]
-        for u in range(candidates.shape[1]):
-            if candidates[i, u] < 0 or holds(own_entries, candidates[i, u] >> 1):
-                continue
-            square = exact_distance(X, row[i], row[candidates[i, u] >> 1])
-            if square < own_squares[last]:
-                insert(own_squares, own_entries, square, candidates[i, u] | 1)
+@inner_njit
+def limit_of(space, key, rounding):
+    """Return the square of the distance of a key, a little longer; inf for nobody."""
+    if key == NOBODY:
+        return np.float32(np.inf)
+    return (np.sqrt(as_float(space, key >> np.int64(32))) + rounding) ** 2
 
 
 @njit
 def audit_rows(
-    X,  # IN   (m, d) array, or tuple of a csr_array
-    row,  # IN   (n,)
-    points,  # IN   (n, s)  a projection of X
-    rounding,  # IN   how much longer than in X a distance of points may be
+    space,  # IN   (X, row)
+    head,  # IN   (n, s)  float32, a projection of X
+    rounding,  # IN   how much longer than in X a distance of heads may be
+    product_rounding,  # IN   how wrong a squared distance by products may be
     sample,  # IN   (q,)    points to audit
-    candidates,  # IN   (n, c)  entries, to start from
     stop,  # IN   (1,)
-    squares,  # OUT  (q, k)
-    entries,  # OUT  (q, k)
+    truth,  # IN/OUT  (q, k)  keys by exact distances: neighbours to start from, then the true ones
 ):
-    """Find the true neighbours of a sample: all points, except those that the sketch proves too far."""
-    last = squares.shape[1] - 1
-    limits = np.empty(sample.size, np.float32)
+    """Find the true neighbours of a sample: all points, except those that the head proves too far."""
+    last = truth.shape[1] - 1
+    n, s = head.shape
+    own = np.empty((sample.size, s), np.float32)
     for q in range(sample.size):
-        i = sample[q]
-        squares[q] = np.inf
-        entries[q] = -1
-        for u in range(candidates.shape[1]):
-            if candidates[i, u] >= 0:
-                square = exact_distance(X, row[i], row[candidates[i, u] >> 1])
-                if square < squares[q, last]:
-                    insert(squares[q], entries[q], square, candidates[i, u])
-        limits[q] = (np.sqrt(squares[q, last]) + rounding) ** 2
-    for first in range(0, points.shape[0], TILE):  # a tile of points stays in cache for all samples
+        own[q] = head[sample[q]]
+    own_norms = np.empty(sample.size, np.float32)
+    squared_norms(own, sample.size, own_norms)
+    norms = np.empty(TILE, np.float32)
+    work = np.empty(sample.size * TILE, np.float32)
+    for first in range(0, n, TILE):
         if stop[0]:
             return
+        width = min(TILE, n - first)
+        squared_norms(head[first : first + width], width, norms)
+        products = work[: sample.size * width].reshape(sample.size, width)
+        np.dot(own, head[first : first + width].T, products)
         for q in range(sample.size):
-            for j in range(first, min(first + TILE, points.shape[0])):
-                if sketch_distance(points, sample[q], j) > limits[q]:
-                    continue
-                if j == sample[q] or holds(entries[q], j):
-                    continue
-                square = exact_distance(X, row[sample[q]], row[j])
-                if square < squares[q, last]:
-                    insert(squares[q], entries[q], square, 2 * j)
-                    limits[q] = (np.sqrt(squares[q, last]) + rounding) ** 2
+            i = sample[q]
+            limit = limit_of(space, truth[q, last], rounding) + product_rounding - own_norms[q]
+            for p in range(width):
+                if norms[p] - np.float32(2.0) * products[q, p] <= limit and first + p != i:
+                    insert_key(truth[q], key_of(rank_of(space, i, first + p), first + p))
+                    limit = limit_of(space, truth[q, last], rounding) + product_rounding - own_norms[q]

@@ -1,4 +1,8 @@
-"""The dual of a support vector machine on a given kernel matrix, by sequential minimal optimisation."""
+"""The dual of a support vector machine on a given kernel matrix, by sequential minimal optimisation.
+
+The loop calls no other function and takes one index at a time: on lists in place of arrays it also runs interpreted,
+with the same digits.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,10 @@ import numpy as np
 
 from halfmoon.runtime.jit import njit
 
+__all__ = ["smo"]
+
 LEAST_CURVATURE = 1e-12  # of a pair whose kernel rows are equal
+ROUNDING = 1e-14  # of the numbers added: beside a bound of 1e15 a multiplier of 1 is far from 0
 
 
 @njit
@@ -18,19 +25,15 @@ def smo(
     rounding,  # IN   violations below `rounding` times the sum of alpha cannot be told from 0
     max_steps,  # IN
     alpha,  # INOUT (m,) a feasible start, then the solution
+    gradient,  # INOUT (m,) signs (K (signs alpha)) - 1
 ):
     """Minimise alpha' (ss' K) alpha / 2 - sum(alpha), 0 <= alpha <= bounds, signs' alpha = 0.
 
-    Pairs by second-order selection (Fan, Chen and Lin, 2005). Returns the intercept and the largest violation.
+    Pairs by second-order selection (Fan, Chen and Lin, 2005). Returns the steps made and the largest violation.
     """
-    m = signs.size
-    gradient = -np.ones(m)
-    for j in range(m):
-        if alpha[j] != 0.0:
-            for t in range(m):
-                gradient[t] += signs[t] * signs[j] * K[j, t] * alpha[j]
+    m = len(signs)
     violation = np.inf
-    for _ in range(max_steps):
+    for step_number in range(max_steps):
         up, highest = -1, -np.inf
         total = 0.0
         for t in range(m):
@@ -40,60 +43,46 @@ def smo(
                 if value > highest:
                     up, highest = t, value
         down, lowest, best = -1, np.inf, np.inf
+        of_up = K[up]
         for t in range(m):
             if (alpha[t] > 0.0) if signs[t] > 0.0 else (alpha[t] < bounds[t]):
                 value = -signs[t] * gradient[t]
-                lowest = min(lowest, value)
+                if value < lowest:
+                    lowest = value
                 gap = highest - value
                 if gap > 0.0:
-                    curvature = max(K[up, up] + K[t, t] - 2.0 * K[up, t], LEAST_CURVATURE)
+                    curvature = of_up[up] + K[t][t] - 2.0 * of_up[t]
+                    if curvature < LEAST_CURVATURE:
+                        curvature = LEAST_CURVATURE
                     gain = -gap * gap / curvature
                     if gain < best:
                         down, best = t, gain
         violation = highest - lowest
-        if not violation > max(tolerance, rounding * total) or down < 0:
-            break
+        aim = rounding * total
+        if aim < tolerance:
+            aim = tolerance
+        if not violation > aim or down < 0:
+            return step_number, violation
         # Move along (s_up, -s_down), which keeps signs' alpha, as far as the curvature and the box allow.
-        curvature = max(K[up, up] + K[down, down] - 2.0 * K[up, down], LEAST_CURVATURE)
+        of_down = K[down]
+        curvature = of_up[up] + of_down[down] - 2.0 * of_up[down]
+        if curvature < LEAST_CURVATURE:
+            curvature = LEAST_CURVATURE
         step = (highest + signs[down] * gradient[down]) / curvature
-        step = min(step, bounds[up] - alpha[up] if signs[up] > 0.0 else alpha[up])
-        step = min(step, alpha[down] if signs[down] > 0.0 else bounds[down] - alpha[down])
-        alpha[up] = _moved(alpha[up], signs[up] * step, bounds[up])
-        alpha[down] = _moved(alpha[down], -signs[down] * step, bounds[down])
+        room = bounds[up] - alpha[up] if signs[up] > 0.0 else alpha[up]
+        if room < step:
+            step = room
+        room = alpha[down] if signs[down] > 0.0 else bounds[down] - alpha[down]
+        if room < step:
+            step = room
+        for t in (up, down):
+            value = alpha[t]
+            moved = value + (signs[t] * step if t == up else -signs[t] * step)
+            if moved <= ROUNDING * value:  # exactly at an end of the box where it comes within rounding of it
+                moved = 0.0
+            elif moved >= (1.0 - ROUNDING) * bounds[t]:
+                moved = bounds[t]
+            alpha[t] = moved
         for t in range(m):
-            gradient[t] += signs[t] * step * (K[up, t] - K[down, t])
-    return _intercept(signs, bounds, gradient, alpha), violation
-
-
-@njit
-def _moved(value, step, bound):
-    """Return value + step; exactly at an end of the box where it comes within rounding of it.
-
-    The rounding is that of the numbers added: beside a bound of 1e15 a multiplier of 1 is far from 0.
-    """
-    moved = value + step
-    if moved <= 1e-14 * value:
-        return 0.0
-    if moved >= (1.0 - 1e-14) * bound:
-        return bound
-    return moved
-
-
-@njit
-def _intercept(signs, bounds, gradient, alpha):
-    """Return the b that the free support vectors agree on, or the middle of what the others allow."""
-    total, free = 0.0, 0
-    lowest, highest = -np.inf, np.inf
-    for t in range(signs.size):
-        value = -signs[t] * gradient[t]
-        if 0.0 < alpha[t] < bounds[t]:
-            total += value
-            free += 1
-        elif bounds[t] > 0.0:
-            if (alpha[t] == 0.0) == (signs[t] > 0.0):
-                lowest = max(lowest, value)
-            else:
-                highest = min(highest, value)
-    if free > 0:
-        return total / free
-    return (lowest + highest) / 2.0
+            gradient[t] += signs[t] * step * (of_up[t] - of_down[t])
+    return max_steps, violation

@@ -24,6 +24,7 @@ ROUGH = 1e-5  # tolerance of the many machines of leave-one-out
 TOLERANCE = 1e-9  # labelled rows are few: an accurate optimum costs little and does not hang on their order
 STEPS_PER_EXAMPLE = 100_000
 WORK_AT_ONCE = 50_000_000  # steps times examples in one call of the kernel, which Ctrl-C has to wait for
+INTERPRETED = 200_000  # steps times examples, in all: a tenth of a second, less than it takes to compile
 LARGEST_BOUND = 1e11  # over the largest kernel value: values of K alpha still have digits below the margin of 1
 
 
@@ -74,19 +75,56 @@ def support_vector_machine(
     K = np.ascontiguousarray(K)
     largest = float(np.diagonal(K).max(initial=0.0))
     limit = LARGEST_BOUND / largest if largest > 0.0 else np.inf
-    alpha = np.zeros(len(signs))
+    box = np.minimum(bounds, limit)
+    alpha, gradient = np.zeros(len(signs)), -np.ones(len(signs))
     rounding = np.finfo(float).eps * largest  # of K alpha, relative to the sum of alpha
-    at_once, left = WORK_AT_ONCE // len(signs) + len(signs), STEPS_PER_EXAMPLE * len(signs)
+    left = STEPS_PER_EXAMPLE * len(signs)
     while True:
-        intercept, violation = smo(  # goes on from alpha
-            K, signs, np.minimum(bounds, limit), tolerance, rounding, min(left, at_once), alpha
-        )
-        left -= min(left, at_once)
+        steps, violation = _minimise(K, signs, box, tolerance, rounding, left, alpha, gradient)
+        left -= steps
         aim = max(tolerance, rounding * float(alpha.sum()))
         if left == 0 or not violation > aim:
             break
     _warn_if_inexact(alpha, bounds, limit, violation, aim)
-    return signs * alpha, float(intercept)
+    return signs * alpha, _intercept(signs, box, gradient, alpha)
+
+
+class _Interpreted:
+    """Steps times examples that have been interpreted in this process."""
+
+    work = 0
+
+
+def _minimise(
+    K: Matrix, signs: Vector, box: Vector, tolerance: float, rounding: float, left: int, alpha: Vector, gradient: Vector
+) -> tuple[int, float]:
+    """Make some of the steps that are left; return how many, and the violation before the last.
+
+    The first few machines of a process are interpreted, the others compiled; both do the same arithmetic.
+    """
+    m = len(signs)
+    affordable = (INTERPRETED - _Interpreted.work) // m
+    if affordable <= m:  # K becomes a list, too
+        return smo(K, signs, box, tolerance, rounding, min(left, WORK_AT_ONCE // m + m), alpha, gradient)
+    found, slopes = alpha.tolist(), gradient.tolist()
+    steps, violation = smo.py_func(
+        K.tolist(), signs.tolist(), box.tolist(), tolerance, rounding, min(left, affordable), found, slopes
+    )
+    alpha[:], gradient[:] = found, slopes
+    _Interpreted.work += (steps + m) * m
+    return steps, violation
+
+
+def _intercept(signs: Vector, box: Vector, gradient: Vector, alpha: Vector) -> float:
+    """Return the b that the free support vectors agree on, or the middle of what the others allow."""
+    values = -signs * gradient
+    free = (alpha > 0.0) & (alpha < box)
+    if free.any():
+        return float(values[free].mean())
+    from_below = (alpha == 0.0) == (signs > 0.0)
+    lowest = values[from_below & (box > 0.0)].max(initial=-np.inf)
+    highest = values[~from_below & (box > 0.0)].min(initial=np.inf)
+    return float((lowest + highest) / 2.0)
 
 
 def _warn_if_inexact(alpha: Vector, bounds: Vector, limit: float, violation: float, aim: float) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +16,7 @@ from halfmoon.semi_supervised.losses._base import DualSolution
 __all__ = ["RidgeLoss", "RidgePath", "RidgeSolution"]
 
 Matrix = NDArray[np.float64]
+MODERATE = 1e4  # w_i K_ii between this and its inverse: one eigendecomposition is accurate for every ridge
 
 
 @dataclass(frozen=True)
@@ -99,6 +102,42 @@ class RidgePath:
         # A single example: nothing is left to predict it from.
         residuals = np.divide(dual, diagonal, out=self.Y.copy(), where=diagonal > 0.0)
         return RidgeSolution(dual, (sums @ self.Y) / sums.sum(), residuals, P, sums)
+
+    def residuals(self, alphas: Sequence[float]) -> NDArray[np.float64]:
+        """Return the leave-one-out residuals of several ridges, of shape (ridges, l, c).
+
+        With W^1/2 K W^1/2 = V diag(s) V', G^-1 is W^1/2 V diag(1 / (s + alpha)) V' W^1/2: one decomposition for all.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from halfmoon.semi_supervised.losses import RidgePath
+        >>> x = np.array([-2.0, -1.0, 1.0, 3.0])
+        >>> path = RidgePath(1.0 + np.outer(x, x), np.sign(x)[:, None], np.ones(4))
+        >>> bool(np.allclose(path.residuals([0.1, 1.0])[1], path.at(1.0).residuals))
+        True
+        """
+        if self._spectrum is None:
+            return np.stack([self.at(alpha).residuals for alpha in alphas])
+        eigenvalues, V = self._spectrum
+        root = np.sqrt(self.weights)[:, None]
+        right = np.column_stack([np.ones(len(self.Y)), self.Y])
+        shrunk = 1.0 / (eigenvalues + np.asarray(alphas)[:, None])
+        solved = root * (V @ (shrunk[:, :, None] * (V.T @ (root * right))))  # G^-1 [1, Y]
+        sums, total = solved[:, :, :1], solved[:, :, 0].sum(axis=1)[:, None, None]
+        dual = solved[:, :, 1:] - sums * (sums.transpose(0, 2, 1) @ self.Y) / total
+        diagonal = (np.square(root * V) @ shrunk.T).T[:, :, None] - np.square(sums) / total
+        return np.divide(dual, diagonal, out=np.tile(self.Y, (len(alphas), 1, 1)), where=diagonal > 0.0)
+
+    @cached_property
+    def _spectrum(self) -> tuple[NDArray[np.float64], Matrix] | None:
+        """Eigenvalues and eigenvectors of W^1/2 K W^1/2; None where weights differ by too much for it."""
+        masses = self.weights * np.diagonal(self.K)
+        if not (masses.min() >= 1.0 / MODERATE and masses.max() <= MODERATE):
+            return None
+        root = np.sqrt(self.weights)
+        eigenvalues, V = linalg.eigh(root[:, None] * self.K * root, check_finite=False, driver="evd")
+        return np.maximum(eigenvalues, 0.0), V
 
     def _inverse(self, alpha: float) -> Matrix:
         """Return G^-1, with G brought to a diagonal of ones first: weights may differ by any power of ten."""

@@ -9,14 +9,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import types
-from numba.extending import overload
 
-from halfmoon.runtime.jit import njit
-from halfmoon.solvers._numba.lanes import WIDTH, add, load, mul, muladd, splat, store, sub, widen, zeros64, zeros_of
+from halfmoon.runtime.jit import fast_njit, inner_njit, njit
+from halfmoon.runtime.lanes import WIDTH, add, load, mul, muladd, splat, store, sub, widen, zeros64, zeros_of
 from halfmoon.solvers._numba.tile import FLUSH, multiply_and_dot
 
-__all__ = ["Factor", "conjugate_gradients"]
+__all__ = ["Factor", "column_gradients", "conjugate_gradients"]
 
 
 class Factor(NamedTuple):
@@ -31,11 +29,7 @@ class Factor(NamedTuple):
     inverse: Any  # (n,) 1 / pivot, 0 where pinned
 
 
-def reduce_and_apply(op, factor, alpha, r, z, rz, rr):
-    """Set r <- r - alpha z, z <- P^-1 r, rz <- r' z, rr <- |r|^2; compiled only, by the overload below."""
-
-
-@njit
+@inner_njit
 def apply_jacobi(op, alpha, r, z, rz, rr):
     # IN op, alpha: (1, WIDTH)  INOUT r, z: s M s p -> P^-1 r  OUT rz, rr: (1, WIDTH) float64
     """Set r <- r - alpha z, z <- diag^-1 r, rz <- r' z and rr <- |r|^2 in the norm of R."""
@@ -57,7 +51,7 @@ def apply_jacobi(op, alpha, r, z, rz, rr):
     store(rr, 0, square)
 
 
-@njit
+@inner_njit
 def apply_factor(op, factor, alpha, r, z, rz, rr):
     # IN op, factor, alpha: (1, WIDTH)  INOUT r, z: s M s p -> P^-1 r  OUT rz, rr: (1, WIDTH) float64
     """Set r <- r - alpha z, z <- (C D C')^-1 r, rz <- r' z and rr <- |r|^2, in one pass down and one up."""
@@ -90,18 +84,7 @@ def apply_factor(op, factor, alpha, r, z, rz, rr):
     store(rz, 0, total)
 
 
-@overload(reduce_and_apply, inline="always")
-def _reduce_and_apply(op, factor, alpha, r, z, rz, rr):
-    def jacobi(op, factor, alpha, r, z, rz, rr):
-        apply_jacobi(op, alpha, r, z, rz, rr)
-
-    def factored(op, factor, alpha, r, z, rz, rr):
-        apply_factor(op, factor, alpha, r, z, rz, rr)
-
-    return jacobi if isinstance(factor, types.NoneType) else factored
-
-
-@njit
+@inner_njit
 def advance(alpha, beta, z, p, x):
     # IN alpha, beta: (1, WIDTH), z  INOUT p, x
     """Set x <- x + alpha p, then p <- z + beta p."""
@@ -127,13 +110,22 @@ def conjugate_gradients(
     """Solve s M s x = r by preconditioned CG; return the iterations made. Columns that have converged stand still."""
     alpha, beta = np.zeros((1, WIDTH), r.dtype), np.zeros((1, WIDTH), r.dtype)
     pq, rz, rr, old = np.empty((1, WIDTH)), np.empty((1, WIDTH)), np.empty((1, WIDTH)), np.empty((1, WIDTH))
-    x[:] = 0.0
-    p[:] = 0.0
-    q[:] = 0.0
-    reduce_and_apply(op, factor, alpha, r, q, rz, rr)
-    advance(alpha, beta, q, p, x)
-    for iteration in range(limit):
-        if np.all(rr[0] <= target) or stop[0]:
+    zero = zeros_of(x)
+    for i in range(x.shape[0]):
+        store(x, i, zero)
+        store(p, i, zero)
+        store(q, i, zero)
+    for iteration in range(limit + 1):  # each function is called in one place: every call would be compiled anew
+        if factor is None:
+            apply_jacobi(op, alpha, r, q, rz, rr)
+        else:
+            apply_factor(op, factor, alpha, r, q, rz, rr)
+        reached = True
+        for c in range(WIDTH):
+            beta[0, c] = rz[0, c] / old[0, c] if alpha[0, c] > 0.0 else 0.0
+            reached = reached and rr[0, c] <= target[c]
+        advance(alpha, beta, q, p, x)
+        if reached or iteration == limit or stop[0]:
             return iteration
         multiply_and_dot(op, p, q, pq)
         moving = False
@@ -144,8 +136,64 @@ def conjugate_gradients(
             old[0, c] = rz[0, c]
         if not moving:
             return iteration
-        reduce_and_apply(op, factor, alpha, r, q, rz, rr)
-        for c in range(WIDTH):
-            beta[0, c] = rz[0, c] / old[0, c] if alpha[0, c] > 0.0 else 0.0
-        advance(alpha, beta, q, p, x)
     return limit
+
+
+@fast_njit
+def multiply_column(ptr, ind, weight, diag, p, q):
+    # IN s M s, p: (n,)  OUT q: (n,)
+    """Set q <- s M s p and return p' q."""
+    total = 0.0
+    for i in range(p.size):
+        qi = diag[i] * p[i]
+        for k in range(ptr[i], ptr[i + 1]):
+            if weight is None:
+                qi -= p[ind[k]]
+            else:
+                qi -= weight[k] * p[ind[k]]
+        q[i] = qi
+        total += np.float64(p[i]) * np.float64(qi)
+    return total
+
+
+@fast_njit
+def reduce_column(jacobi, norm, alpha, q, r, z):
+    # IN jacobi, norm: (n,), alpha, q: (n,)  INOUT r: (n,)  OUT z: (n,)
+    """Set r <- r - alpha q and z <- diag^-1 r; return r' z and |r|^2 in the norm of R."""
+    energy = square = 0.0
+    for i in range(r.size):
+        ri = r[i] - alpha * q[i]
+        r[i] = ri
+        z[i] = jacobi[i] * ri
+        energy += np.float64(ri) * np.float64(z[i])
+        square += np.float64(norm[i] * ri) * np.float64(ri)
+    return energy, square
+
+
+@njit
+def column_gradients(
+    op,  # IN     TileOperator
+    target,  # IN     wanted |r|^2 in the norm of R
+    limit,  # IN     most iterations
+    stop,  # IN     (1,) uint8
+    r,  # INOUT  (n,) residual
+):
+    """Solve s M s x = r for one column by CG with Jacobi; return x and the iterations made."""
+    x, p, q, z = np.zeros_like(r), np.zeros_like(r), np.zeros_like(r), np.empty_like(r)
+    energy, square = reduce_column(op.jacobi, op.norm, r.dtype.type(0.0), q, r, z)
+    beta = r.dtype.type(0.0)
+    for iteration in range(limit):
+        if square <= target or stop[0]:
+            return x, iteration
+        for i in range(r.size):
+            p[i] = z[i] + beta * p[i]
+        curvature = multiply_column(op.ptr, op.ind, op.weight, op.diag, p, q)
+        if not (curvature > 0.0 and energy > 0.0):
+            return x, iteration
+        alpha = r.dtype.type(energy / curvature)
+        for i in range(r.size):
+            x[i] += alpha * p[i]
+        before = energy
+        energy, square = reduce_column(op.jacobi, op.norm, alpha, q, r, z)
+        beta = r.dtype.type(energy / before)
+    return x, limit

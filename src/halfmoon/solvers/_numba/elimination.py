@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from halfmoon.runtime.jit import njit
+from halfmoon.runtime.jit import inner_njit, njit
 
 __all__ = ["factorise"]
 
@@ -21,7 +21,7 @@ NONE = np.int32(-1)
 LINEAR_BUCKETS = 256
 
 
-@njit
+@inner_njit
 def random_unit(state):
     # INOUT state: (1,) uint64
     """Uniform number in [0, 1): splitmix64."""
@@ -33,7 +33,7 @@ def random_unit(state):
     return np.float64(z >> np.uint64(11)) * (1.0 / 9007199254740992.0)
 
 
-@njit
+@inner_njit
 def bucket_of(degree):
     """Degrees below LINEAR_BUCKETS have a bucket each, larger ones share one per power of two."""
     if degree < LINEAR_BUCKETS:
@@ -46,7 +46,7 @@ def bucket_of(degree):
     return bucket
 
 
-@njit
+@inner_njit
 def enqueue(v, bucket, head, before, after, place):
     # IN v, bucket  INOUT the queue
     """Put v in front of its bucket (last in, first out: the next vertex lies near the last one, in cache)."""
@@ -58,7 +58,7 @@ def enqueue(v, bucket, head, before, after, place):
     head[bucket] = v
 
 
-@njit
+@inner_njit
 def dequeue(v, head, before, after, place):
     # IN v  INOUT the queue
     """Take v out of its bucket."""
@@ -72,7 +72,7 @@ def dequeue(v, head, before, after, place):
     place[v] = NONE
 
 
-@njit
+@inner_njit
 def build_lists(ptr, ind, weight, first, following, target, size):
     # IN CSR of W  OUT first: (n,) list heads, following, target, size: (nnz,) half-edges
     """Turn each undirected edge into a pair of half-edges."""
@@ -92,7 +92,7 @@ def build_lists(ptr, ind, weight, first, following, target, size):
                 used += 2
 
 
-@njit
+@inner_njit
 def collect(v, first, following, target, size, place, slot, degree, edge, edge_w):
     # IN v, lists, place (NONE = eliminated)  INOUT slot: all NONE, degree  OUT edge, edge_w: kept half-edges of v
     """Gather the live half-edges of v, parallel ones merged; return how many."""
@@ -115,7 +115,7 @@ def collect(v, first, following, target, size, place, slot, degree, edge, edge_w
     return kept
 
 
-@njit
+@inner_njit
 def sort_by_weight(count, edge, edge_w):
     # IN count  INOUT edge[:count], edge_w[:count]
     """Ascending weights (Shell sort)."""
@@ -129,7 +129,7 @@ def sort_by_weight(count, edge, edge_w):
             edge[k + gap], edge_w[k + gap] = e, w
 
 
-@njit
+@inner_njit
 def draw(suffix, t, count, u):
     # IN suffix: sums of the weights from each place on, t, count, u: uniform number
     """Q in (t, count) with probability w_q / sum_{k > t} w_k."""
@@ -144,7 +144,7 @@ def draw(suffix, t, count, u):
     return low
 
 
-@njit
+@inner_njit
 def sample_clique(count, pivot, edge, edge_w, suffix, state, first, following, target, size, degree):
     # IN count, pivot, edge, edge_w: sorted  WORK suffix  INOUT state, lists, degree
     """Replace the star of the eliminated vertex by one sampled edge for each neighbour but the heaviest."""
@@ -167,6 +167,17 @@ def sample_clique(count, pivot, edge, edge_w, suffix, state, first, following, t
             first[uq] = h
 
 
+@inner_njit
+def grown(row, value, used):
+    # IN row, value, used: how many entries there are
+    """Return arrays of twice the size with the same entries."""
+    new_row, new_value = np.empty(2 * row.size, np.uint32), np.empty(2 * row.size)
+    for k in range(used):
+        new_row[k] = row[k]
+        new_value[k] = value[k]
+    return new_row, new_value
+
+
 @njit
 def factorise(ptr, ind, weight, excess, pinned, seed, stop):
     # IN CSR of W (float64), excess >= 0 of each row, pinned: (n,) its component is singular, seed, stop: (1,) uint8
@@ -182,18 +193,22 @@ def factorise(ptr, ind, weight, excess, pinned, seed, stop):
         np.empty(half),
     )
     build_lists(ptr, ind, weight, first, following, target, size)
-    ground = excess.copy()
-    head = np.full(LINEAR_BUCKETS + 32, NONE, np.int32)
+    head = np.empty(LINEAR_BUCKETS + 32, np.int32)
+    for b in range(head.size):
+        head[b] = NONE
     before, after, place = np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.int32)
-    degree = np.empty(n, np.int32)
+    degree, slot, ground = np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n)
     for v in range(n - 1, -1, -1):
+        slot[v] = NONE
+        ground[v] = excess[v]
         degree[v] = ptr[v + 1] - ptr[v]
         enqueue(v, bucket_of(degree[v]), head, before, after, place)
-    slot = np.full(n, NONE, np.int32)
     edge, edge_w, suffix = np.empty(half + 1, np.int32), np.empty(half + 1), np.empty(half + 2)
     neighbour = np.empty(half + 1, np.int32)
-    state = np.array([np.uint64(seed)])
-    order, start, inverse = np.empty(n, np.uint32), np.zeros(n + 1, np.int64), np.empty(n)
+    state = np.empty(1, np.uint64)
+    state[0] = seed
+    order, start, inverse = np.empty(n, np.uint32), np.empty(n + 1, np.int64), np.empty(n)
+    start[0] = 0
     row, value = np.empty(2 * half + n, np.uint32), np.empty(2 * half + n)
     used, bucket = 0, 0
     for position in range(n):
@@ -212,8 +227,7 @@ def factorise(ptr, ind, weight, excess, pinned, seed, stop):
         order[position] = v
         inverse[position] = 0.0 if pivot <= 0.0 or (count == 0 and pinned[v]) else 1.0 / pivot
         if used + count > row.size:
-            row = np.concatenate((row, np.empty(row.size, np.uint32)))
-            value = np.concatenate((value, np.empty(value.size)))
+            row, value = grown(row, value, used)
         joined = count if pivot > 0.0 else 0  # weights that underflow join nothing
         for t in range(joined):
             row[used] = neighbour[t]
@@ -230,4 +244,4 @@ def factorise(ptr, ind, weight, excess, pinned, seed, stop):
                 dequeue(u, head, before, after, place)
                 enqueue(u, place_of_u, head, before, after, place)
                 bucket = min(bucket, place_of_u)
-    return order, start, row[:used].copy(), value[:used].copy(), inverse
+    return order, start, row[:used], value[:used], inverse

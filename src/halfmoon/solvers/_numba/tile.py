@@ -20,8 +20,8 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
-from halfmoon.runtime.jit import njit
-from halfmoon.solvers._numba.lanes import (
+from halfmoon.runtime.jit import inner_njit, njit
+from halfmoon.runtime.lanes import (
     WIDTH,
     absolute,
     add,
@@ -36,7 +36,16 @@ from halfmoon.solvers._numba.lanes import (
     zeros_of,
 )
 
-__all__ = ["TileOperator", "accumulate", "indicator_rhs", "mass_times", "multiply_and_dot", "project", "residual"]
+__all__ = [
+    "TileOperator",
+    "accumulate",
+    "multiply_and_dot",
+    "project",
+    "project_rhs",
+    "residual",
+    "squared_norms",
+    "start",
+]
 
 FLUSH = 256  # rows summed in the working precision before the partial sum goes to float64
 
@@ -64,12 +73,8 @@ def neighbor_sum(ptr, ind, weight, x, i):
     """Return sum_j w_ij x_j in the working precision; compiled only, by the overload below."""
 
 
-def edge_sum64(ptr, ind, weight64, constant, x, i):
-    """Return sum_j w_ij (x_i - x_j) in float64; compiled only, by the overload below."""
-
-
-def edge_size64(ptr, ind, weight64, constant, x, i):
-    """Return sum_j w_ij |x_i - x_j| in float64; compiled only, by the overload below."""
+def edge_sums64(ptr, ind, weight64, constant, x, i):
+    """Return sum_j w_ij (x_i - x_j) and sum_j w_ij |x_i - x_j| in float64; compiled only, by the overload below."""
 
 
 @overload(neighbor_sum, inline="always")
@@ -89,41 +94,28 @@ def _neighbor_sum(ptr, ind, weight, x, i):
     return ones if isinstance(weight, types.NoneType) else weighted
 
 
-@overload(edge_sum64, inline="always")
-def _edge_sum64(ptr, ind, weight64, constant, x, i):
+@overload(edge_sums64, inline="always")
+def _edge_sums64(ptr, ind, weight64, constant, x, i):
     def ones(ptr, ind, weight64, constant, x, i):
-        total, xi = zeros64(), load(x, i)
+        total, size, xi = zeros64(), zeros64(), load(x, i)
         for k in range(ptr[i], ptr[i + 1]):
-            total = add(total, sub(xi, load(x, ind[k])))
-        return mul(splat(constant), total)
+            gap = sub(xi, load(x, ind[k]))
+            total = add(total, gap)
+            size = add(size, absolute(gap))
+        return mul(splat(constant), total), mul(splat(constant), size)
 
     def weighted(ptr, ind, weight64, constant, x, i):
-        total, xi = zeros64(), load(x, i)
+        total, size, xi = zeros64(), zeros64(), load(x, i)
         for k in range(ptr[i], ptr[i + 1]):
-            total = muladd(splat(weight64[k]), sub(xi, load(x, ind[k])), total)
-        return total
+            weight, gap = splat(weight64[k]), sub(xi, load(x, ind[k]))
+            total = muladd(weight, gap, total)
+            size = muladd(weight, absolute(gap), size)
+        return total, size
 
     return ones if isinstance(weight64, types.NoneType) else weighted
 
 
-@overload(edge_size64, inline="always")
-def _edge_size64(ptr, ind, weight64, constant, x, i):
-    def ones(ptr, ind, weight64, constant, x, i):
-        total, xi = zeros64(), load(x, i)
-        for k in range(ptr[i], ptr[i + 1]):
-            total = add(total, absolute(sub(xi, load(x, ind[k]))))
-        return mul(splat(constant), total)
-
-    def weighted(ptr, ind, weight64, constant, x, i):
-        total, xi = zeros64(), load(x, i)
-        for k in range(ptr[i], ptr[i + 1]):
-            total = muladd(splat(weight64[k]), absolute(sub(xi, load(x, ind[k]))), total)
-        return total
-
-    return ones if isinstance(weight64, types.NoneType) else weighted
-
-
-@njit
+@inner_njit
 def multiply_and_dot(
     op,  # IN
     p,  # IN   (n, WIDTH)
@@ -162,12 +154,12 @@ def residual(
     total, spread = zeros64(), zeros64()
     for i in range(mass.size):
         bi, ei = load(b, i), mul(splat(excess64[i]), load(x, i))
-        ri = sub(sub(bi, edge_sum64(ptr, ind, weight64, constant, x, i)), ei)
+        flow, size = edge_sums64(ptr, ind, weight64, constant, x, i)
+        ri = sub(sub(bi, flow), ei)
         store(r, i, mul(mul(splat(scale[i]), units), ri))
         over_mass = splat(1.0 / mass[i])
         total = muladd(mul(over_mass, ri), ri, total)
-        size = add(add(edge_size64(ptr, ind, weight64, constant, x, i), absolute(ei)), absolute(bi))
-        size = mul(splat(gamma[i]), size)
+        size = mul(splat(gamma[i]), add(add(size, absolute(ei)), absolute(bi)))
         spread = muladd(mul(over_mass, size), size, spread)
     store(norms, 0, total)
     store(rounding, 0, spread)
@@ -187,14 +179,13 @@ def start(
         store(r, i, mul(mul(splat(scale[i]), units), load(b, i)))
 
 
-@njit
-def component_sums(op, scaled, x):
-    """Return share_C times the sum over C of x, or of mass x if `scaled`, for every component C and column."""
-    mass, label, share = op.mass, op.label, op.share
+@inner_njit
+def component_sums(weight, label, share, x):
+    # IN weight: (n,), label, share, x: (n, WIDTH) float64
+    """Return share_C times the sum over C of weight x, for every component C and column."""
     sums = np.zeros((share.size, WIDTH))
-    for i in range(mass.size):
-        weight = mass[i] if scaled else 1.0
-        store(sums, label[i], muladd(splat(weight), load(x, i), load(sums, label[i])))
+    for i in range(weight.size):
+        store(sums, label[i], muladd(splat(weight[i]), load(x, i), load(sums, label[i])))
     for k in range(share.size):
         store(sums, k, mul(splat(share[k]), load(sums, k)))
     return sums
@@ -207,7 +198,7 @@ def project(
 ):
     """Set x <- x - 1_C (mass' x)_C / mass(C): solutions of M z = b, off the modes."""
     label = op.label
-    sums = component_sums(op, True, x)
+    sums = component_sums(op.mass, label, op.share, x)
     for i in range(label.size):
         store(x, i, sub(load(x, i), load(sums, label[i])))
 
@@ -219,34 +210,9 @@ def project_rhs(
 ):
     """Set b <- b - mass (1' b)_C / mass(C): right-hand sides orthogonal to the modes."""
     label, mass = op.label, op.mass
-    sums = component_sums(op, False, b)
+    sums = component_sums(np.ones(mass.size), label, op.share, b)
     for i in range(label.size):
         store(b, i, sub(load(b, i), mul(splat(mass[i]), load(sums, label[i]))))
-
-
-@njit
-def indicator_rhs(
-    op,  # IN
-    landmarks,  # IN   (<= WIDTH,) vertices
-    b,  # OUT  (n, WIDTH) float64
-):
-    """Set b_c <- G^1/2 e_s, off the modes."""
-    b[:] = 0.0
-    for c in range(landmarks.size):
-        b[landmarks[c], c] = np.sqrt(op.mass[landmarks[c]])
-    project_rhs(op, b)
-
-
-@njit
-def mass_times(
-    op,  # IN
-    x,  # IN   (n, WIDTH) float64
-    b,  # OUT  (n, WIDTH) float64
-):
-    """Set b <- G x: the next right-hand side of a chain, R^-1 R^-1 y = G^1/2 M^-1 G M^-1 G^1/2 y."""
-    mass = op.mass
-    for i in range(mass.size):
-        store(b, i, mul(splat(mass[i]), load(x, i)))
 
 
 @njit
@@ -264,35 +230,6 @@ def accumulate(
     inverses = load(inverse, 0)
     for i in range(scale.size):
         store(x, i, muladd(mul(splat(scale[i]), inverses), widen(load(d, i)), load(x, i)))
-
-
-@njit
-def solution_columns(
-    op,  # IN
-    factor,  # IN   (columns,) float64
-    x,  # IN   (n, WIDTH) float64
-    out,  # OUT  (n, columns)
-):
-    """Set out <- factor G^1/2 x: solutions of R from those of M."""
-    mass = op.mass
-    for i in range(mass.size):
-        root = np.sqrt(mass[i])
-        for c in range(out.shape[1]):
-            out[i, c] = factor[c] * root * x[i, c]
-
-
-@njit
-def residual_columns(
-    op,  # IN
-    r,  # IN   (n, WIDTH) working precision: unit s (b - M x)
-    out,  # OUT  (n, columns)
-):
-    """Set out <- unit G^-1/2 (b - M x): residuals of R, times their unit."""
-    mass, scale = op.mass, op.scale
-    for i in range(mass.size):
-        root = 1.0 / (np.sqrt(mass[i]) * scale[i])
-        for c in range(out.shape[1]):
-            out[i, c] = root * r[i, c]
 
 
 @njit

@@ -1,7 +1,7 @@
-"""Sixteen lanes (float32 or float64) held in registers: the vector type of the tile functions.
+"""Sixteen lanes (float32 or float64) held in registers: the vector type of compiled functions on arrays of 16 columns.
 
-Numba turns a loop over the columns of a tile into memory traffic on an accumulator array. These few intrinsics emit
-LLVM vector instructions instead, so that an accumulator stays in a register. LLVM lowers them on every CPU.
+Numba turns a loop over the columns of such an array into memory traffic on an accumulator array. These few intrinsics
+emit LLVM vector instructions instead, so that an accumulator stays in a register. LLVM lowers them on every CPU.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ WIDTH = 16
 
 
 class Lanes(types.Type):
-    """Type of one row of a tile in registers: WIDTH floats."""
+    """Type of one row of such an array in registers: WIDTH floats."""
 
     def __init__(self, scalar):
         self.scalar = scalar

@@ -1,0 +1,132 @@
+"""Tasks on the workers of a Dask cluster: the same tasks as on threads, with what they share sent once.
+
+A task gets what was prepared for all of them, one item, and returns its result, so a worker
+that dies costs the tasks it was running: they run again elsewhere, with the same result.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Self, TypeVar
+
+from halfmoon.runtime._blas import limit_blas, limit_openmp_here, release_blas
+from halfmoon.runtime.executor import AHEAD, Executor, ThreadExecutor
+
+__all__ = ["DaskExecutor"]
+
+Prepared = TypeVar("Prepared")
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+PATIENCE = 300  # seconds until a cluster without workers counts as broken
+LOSSES = 5  # times that all copies of what was sent may be lost before the cluster counts as broken
+
+
+class DaskExecutor(Executor):
+    """Runs tasks on the workers of a cluster.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        Connected to the cluster.
+    """
+
+    shares_memory = False
+
+    def __init__(self, client: Any) -> None:
+        self.client = client
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Nothing is left to end: every `map` has taken back what it had sent."""
+
+    def map(
+        self, task: Callable[[Prepared, Item], Result], prepared: Prepared, items: Iterable[Item]
+    ) -> Iterator[Result]:
+        """Yield task(prepared, item) for every item, in order."""
+        batch = _Batch(self.client, task, prepared)
+        try:
+            yield from batch.results(items)
+        finally:
+            batch.cancel()
+
+    def run(self, task: Callable[[Prepared], Result], prepared: Prepared) -> Result:
+        """Return task(prepared), computed on a thread of this process: one task is not worth a journey."""
+        with ThreadExecutor(1) as executor:
+            return executor.run(task, prepared)
+
+
+class _Batch:
+    """The tasks of one call of `map`, of which a few are ahead of the result that is due."""
+
+    def __init__(self, client: Any, task: Callable[..., Any], prepared: Any) -> None:
+        self.client, self.task, self.prepared = client, task, prepared
+        self.sent = self._send()
+        self.pending: deque[tuple[Any, Any]] = deque()  # items and their futures
+        self.losses = 0
+
+    def _send(self) -> Any:
+        """Send what is prepared to every worker, so that no single one is needed."""
+        self.client.wait_for_workers(1, timeout=PATIENCE)
+        return self.client.scatter(_Parcel(self.prepared), broadcast=True, hash=False)
+
+    def results(self, items: Iterable[Any]) -> Iterator[Any]:
+        """Yield the results in order."""
+        ahead = AHEAD * max(1, sum(self.client.nthreads().values()))
+        for item in items:
+            self.pending.append((item, self._submit(item)))
+            if len(self.pending) > ahead:
+                yield self._next()
+        while self.pending:
+            yield self._next()
+
+    def _submit(self, item: Any) -> Any:
+        return self.client.submit(_call, self.task, self.sent, item, pure=False)
+
+    def _next(self) -> Any:
+        from distributed.client import FutureCancelledError
+
+        while True:
+            try:
+                result = self.pending[0][1].result()
+            except FutureCancelledError:  # every worker that held what was sent has died
+                self._send_again()
+                continue
+            self.pending.popleft()
+            return result
+
+    def _send_again(self) -> None:
+        self.losses += 1
+        if self.losses > LOSSES:
+            raise RuntimeError(
+                f"The workers of the Dask cluster lost what was sent to them {self.losses} times: they keep dying. "
+                "Look at their logs; most often they need more memory (memory_limit)."
+            ) from None
+        self.sent = self._send()
+        self.pending = deque((item, self._submit(item)) for item, _ in self.pending)
+
+    def cancel(self) -> None:
+        """Take back what has not been computed yet, and what was sent."""
+        self.client.cancel([future for _, future in self.pending], force=True)
+        self.client.cancel([self.sent], force=True)
+
+
+class _Parcel:
+    """Hides a tuple or list from `scatter`, which would send its members one by one."""
+
+    def __init__(self, content: Any) -> None:
+        self.content = content
+
+
+def _call(task: Callable[[Any, Any], Any], parcel: _Parcel, item: Any) -> Any:
+    """Run one task in a worker, where BLAS and OpenMP get one thread."""
+    holder = object()
+    limit_blas(holder)
+    limit_openmp_here()
+    try:
+        return task(parcel.content, item)
+    finally:
+        release_blas(holder)

@@ -1,0 +1,47 @@
+"""Fitted objects on Dask collections: lazily, chunk by chunk, the values of one call on all rows."""
+
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import make_blobs
+
+from halfmoon import KernelKMeans, LandmarkFeatures, LapRLSRegressor, LapSVC
+
+
+@pytest.fixture
+def data(rng):
+    X, y = make_blobs(300, n_features=5, centers=3, random_state=int(rng.integers(1 << 31)))
+    return X, np.where(np.arange(300) < 60, y, -1)
+
+
+@pytest.mark.filterwarnings("ignore::halfmoon.exceptions.DisconnectedGraphWarning")
+@pytest.mark.parametrize("method", ["predict", "decision_function", "predict_proba", "predict_set"])
+def test_arrays_and_frames(data, method):
+    X, y = data
+    frame = pd.DataFrame(X, columns=list("abcde"))
+    model = LapSVC(probability=True, random_state=0).fit(frame, y)
+    expected = getattr(model, method)(frame)
+    by_frame = getattr(model, method)(dd.from_pandas(frame, npartitions=4))
+    assert isinstance(by_frame, da.Array)
+    np.testing.assert_allclose(by_frame.compute(), expected, rtol=1e-9)
+    model = LapSVC(probability=True, random_state=0).fit(X, y)
+    by_array = getattr(model, method)(da.from_array(X, chunks=(70, 2)))
+    assert by_array.shape == expected.shape
+    assert by_array.dtype == expected.dtype
+    np.testing.assert_allclose(by_array.compute(), expected, rtol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore::halfmoon.exceptions.DisconnectedGraphWarning")
+def test_features_clusters_and_targets(data):
+    X, _ = data
+    A = da.from_array(X, chunks=(70, 5))
+    features = LandmarkFeatures(n_landmarks=30, random_state=0).fit(X)
+    np.testing.assert_allclose(features.transform(A).compute(), features.transform(X), rtol=1e-9, atol=1e-12)
+    clusters = KernelKMeans(3, random_state=0).fit(X)
+    np.testing.assert_array_equal(clusters.predict(A).compute(), clusters.predict(X))
+    model = LapRLSRegressor(random_state=0).fit(X, np.where(np.arange(300) < 50, X[:, 0], np.nan))
+    np.testing.assert_allclose(model.predict(A).compute(), model.predict(X), rtol=1e-9)
+    with pytest.raises(TypeError, match="predict of a Dask collection returns one array"):
+        model.predict(A, return_std=True)

@@ -1,0 +1,65 @@
+"""Tasks on a Dask cluster: the same results in the same order, and a worker that dies costs its tasks alone."""
+
+import os
+import signal
+
+import numpy as np
+import pytest
+
+from halfmoon import distributed
+from halfmoon.runtime.distributed import DaskExecutor
+from halfmoon.runtime.execution import executor_for
+
+
+def scaled(prepared, item):
+    A, factor = prepared
+    return factor * item * A.sum()
+
+
+def failing(prepared, item):
+    if item == 3:
+        raise ValueError(f"item {item} of {prepared}")
+    return item
+
+
+def dying(prepared, item):
+    """Kill the worker at the first try of one item; the file says whether it was tried."""
+    marks, A = prepared
+    mark = marks / str(item)
+    if item % 4 == 1 and not mark.exists():
+        mark.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return item * A
+
+
+def test_results_come_in_order(client, rng):
+    A = rng.normal(size=10)
+    with DaskExecutor(client) as executor:
+        found = list(executor.map(scaled, (A, 2.0), range(40)))
+        assert executor.run(np.sum, A) == A.sum()
+    np.testing.assert_array_equal(found, [scaled((A, 2.0), item) for item in range(40)])
+
+
+def test_errors_of_tasks_are_raised(client):
+    with DaskExecutor(client) as executor, pytest.raises(ValueError, match="item 3 of what was sent"):
+        list(executor.map(failing, "what was sent", range(6)))
+
+
+def test_workers_that_die_cost_their_tasks_alone(client, rng, tmp_path):
+    A = rng.normal(size=3)
+    with DaskExecutor(client) as executor:
+        found = list(executor.map(dying, (tmp_path, A), range(8)))
+    assert len(list(tmp_path.iterdir())) == 2
+    np.testing.assert_array_equal(found, [item * A for item in range(8)])
+
+
+def test_only_the_block_is_distributed(client):
+    assert executor_for(1).shares_memory
+    with distributed(client):
+        assert not executor_for(1).shares_memory
+    assert executor_for(1).shares_memory
+
+
+def test_a_client_is_asked_for():
+    with pytest.raises(TypeError, match=r"needs a distributed.Client. Got str"), distributed("localhost:8786"):
+        pass
