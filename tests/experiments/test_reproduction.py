@@ -16,7 +16,7 @@ from halfmoon.experiments import _data, _trials, figure1, figure2, figure3, figu
 from halfmoon.experiments._baselines import BASELINES
 from halfmoon.experiments._experiment import Options, count_of_claims
 from halfmoon.experiments._kernel_curves import Grid, cross_validated_loss, draw_trial
-from halfmoon.experiments._trials import Job, TrialTable, ending_processes, run_trials
+from halfmoon.experiments._trials import Job, TrialTable, run_trials
 from halfmoon.experiments.reproduce import EXPERIMENTS, reproduce
 from halfmoon.graph import knn_graph
 
@@ -236,8 +236,7 @@ def _process_number(trial):
 
 
 def test_processes_end_with_the_trials(tmp_path):
-    with ending_processes():
-        rows = run_trials(Job("numbers", _process_number, 2, "numbers"), tmp_path, jobs=2, resume=False)
+    rows = run_trials(Job("numbers", _process_number, 2, "numbers"), tmp_path, jobs=2, resume=False)
     for row in rows:
         assert row["process"] != os.getpid()
         with pytest.raises(ProcessLookupError):
@@ -252,15 +251,15 @@ def _wait(trial):
 @pytest.mark.usefixtures("sigint")
 @pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="needs POSIX signals")
 def test_an_interrupt_while_processes_start_does_not_wait_for_their_trials(tmp_path, monkeypatch):
-    made = _trials.Parallel.__call__
+    submit = _trials.ProcessPoolExecutor.submit
 
-    def interrupted(self, tasks):
-        results = made(self, tasks)
+    def interrupted(self, *task):
+        future = submit(self, *task)
         os.kill(os.getpid(), signal.SIGINT)  # held back until the processes have been started
-        return results
+        return future
 
-    monkeypatch.setattr(_trials.Parallel, "__call__", interrupted)
+    monkeypatch.setattr(_trials.ProcessPoolExecutor, "submit", interrupted)
     start = time.monotonic()
-    with pytest.raises(KeyboardInterrupt), ending_processes():
+    with pytest.raises(KeyboardInterrupt):
         run_trials(Job("waiting", _wait, 2, "waiting"), tmp_path, jobs=2, resume=False)
     assert time.monotonic() - start < 40.0

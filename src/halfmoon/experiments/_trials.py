@@ -10,26 +10,30 @@ import csv
 import hashlib
 import io
 import signal
+import time
 import warnings
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
-from joblib.externals.loky import get_reusable_executor
+from joblib import cpu_count
+from joblib.externals.loky import ProcessPoolExecutor
 
 from halfmoon import __version__
 from halfmoon.exceptions import DisconnectedGraphWarning
 from halfmoon.runtime.atomic_write import atomic_write
 from halfmoon.runtime.progress import report
 
-__all__ = ["Job", "Row", "TrialTable", "disconnected_as_they_are", "ending_processes", "run_trials", "trial_seed"]
+__all__ = ["Job", "Row", "TrialTable", "disconnected_as_they_are", "run_trials", "trial_seed"]
 
 Row = Mapping[str, Any]
+Result = tuple[int, list[dict[str, Any]]]  # the number of a trial and its rows
 
 
 @dataclass(frozen=True)
@@ -81,13 +85,8 @@ def run_trials(job: Job, folder: Path, *, jobs: int, resume: bool) -> list[dict[
     missing = [trial for trial in range(job.trials) if trial not in table.done]
     report(job.name, job.trials - len(missing), job.trials)
     if missing:
-        pool = Parallel(
-            n_jobs=1 if job.alone else min(jobs, len(missing)), return_as="generator_unordered", pre_dispatch="n_jobs"
-        )
-        with ExitStack() as stack:
-            with _processes_without_interrupts():
-                results = pool(delayed(_numbered)(job.work, trial) for trial in missing)
-                stack.callback(_close, results)  # an interrupt that has waited comes at the end of this block
+        count = 1 if job.alone else min(jobs, len(missing))
+        with closing(_computed_here(job, missing) if count == 1 else _computed(job, missing, count)) as results:
             for number, (trial, rows) in enumerate(results):
                 table.add(trial, rows)
                 report(job.name, job.trials - len(missing) + number + 1, job.trials)
@@ -95,18 +94,42 @@ def run_trials(job: Job, folder: Path, *, jobs: int, resume: bool) -> list[dict[
     return [row for row in TrialTable(path).rows if row["trial"] < job.trials]
 
 
-@contextmanager
-def ending_processes() -> Iterator[None]:
-    """End the processes of trials with the block: idle ones would hold up the end of an interrupted program."""
-    try:
-        yield
-    finally:
-        get_reusable_executor().shutdown(wait=True, kill_workers=True)
+def _computed_here(job: Job, trials: Iterable[int]) -> Generator[Result, None, None]:
+    for trial in trials:
+        yield _numbered(job.work, trial)
+
+
+def _computed(job: Job, trials: Iterable[int], count: int) -> Generator[Result, None, None]:
+    """Compute trials in processes that end with the generator; a result comes as soon as it is there."""
+    threads = str(max(cpu_count() // count, 1))
+    waiting = iter(trials)
+    submitted: set[Future[Result]] = set()
+    with ExitStack() as stack:
+        with _processes_without_interrupts():
+            processes = ProcessPoolExecutor(count, env={"OMP_NUM_THREADS": threads, "OPENBLAS_NUM_THREADS": threads})
+            stack.callback(_end, processes, submitted)  # an interrupt that has waited comes at the end of this block
+            for trial in islice(waiting, count):
+                submitted.add(processes.submit(_numbered, job.work, trial))
+        while submitted:
+            done, _ = wait(submitted, return_when=FIRST_COMPLETED)
+            for future in done:
+                submitted.remove(future)
+                for trial in islice(waiting, 1):
+                    submitted.add(processes.submit(_numbered, job.work, trial))
+                yield future.result()
+
+
+def _end(processes: ProcessPoolExecutor, submitted: Collection[Future[Result]]) -> None:
+    """Kill the processes, whatever they compute: idle ones would hold up the end of an interrupted program."""
+    # loky's thread fails if it finds a trial that it has not passed on yet when it ends: it would print a traceback.
+    while not all(future.running() or future.done() for future in submitted):
+        time.sleep(0.001)
+    processes.shutdown(wait=True, kill_workers=True)
 
 
 @contextmanager
 def _processes_without_interrupts() -> Iterator[None]:
-    """Start processes that do not see Ctrl-C: it is for this process, and joblib then ends the others."""
+    """Start processes that do not see Ctrl-C: it is for this process, which then ends the others."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
@@ -116,13 +139,6 @@ def _processes_without_interrupts() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-
-
-def _close(results: Generator[Any, None, None]) -> None:
-    """Drop the trials in flight; joblib would warn of results that nobody has asked for."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        results.close()
 
 
 def trial_seed(seed: int, trial: int) -> int:
@@ -138,7 +154,7 @@ def disconnected_as_they_are() -> Iterator[None]:
         yield
 
 
-def _numbered(work: Callable[[int], list[dict[str, Any]]], trial: int) -> tuple[int, list[dict[str, Any]]]:
+def _numbered(work: Callable[[int], list[dict[str, Any]]], trial: int) -> Result:
     with disconnected_as_they_are():
         return trial, work(trial)
 

@@ -12,7 +12,7 @@ import joblib
 
 from halfmoon.experiments import figure1, figure2, figure3, figure4, figure5, table1
 from halfmoon.experiments._experiment import Claim, Experiment, Options, count_of_claims
-from halfmoon.experiments._trials import disconnected_as_they_are, ending_processes, run_trials
+from halfmoon.experiments._trials import disconnected_as_they_are, run_trials
 from halfmoon.runtime.atomic_write import atomic_write
 
 __all__ = ["EXPERIMENTS", "Options", "count_of_claims", "reproduce"]
@@ -53,8 +53,7 @@ def reproduce(names: Sequence[str], out: Path, options: Options, *, jobs: int, r
         experiment = EXPERIMENTS[name](options)
         start = time.perf_counter()
         trials = out / "trials"
-        with ending_processes():
-            rows = {job.name: run_trials(job, trials, jobs=jobs, resume=resume) for job in experiment.jobs}
+        rows = {job.name: run_trials(job, trials, jobs=jobs, resume=resume) for job in experiment.jobs}
         seconds = time.perf_counter() - start
         found = experiment.claims(rows)
         claims += found
