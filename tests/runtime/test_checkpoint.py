@@ -159,3 +159,20 @@ def test_the_folder_of_something_else_is_refused(tmp_path):
     (tmp_path / "run" / "halfmoon-checkpoint.json").write_text('{"format": 99, "fingerprint": {}}')
     with pytest.raises(CheckpointError, match="format 99"):
         Checkpoint.open(tmp_path / "run", {})
+
+
+def test_equal_items_have_one_piece(rng, tmp_path):
+    A, items = rng.normal(size=3), [2, 2, 3, 2, 5]
+    with CheckpointedExecutor(ThreadExecutor(1), Checkpoint.open(tmp_path, {})) as executor:
+        results = list(executor.map(scaled, A, items))
+    assert [result["number"] for result in results] == items
+    assert sorted(calls) == [2, 3, 5]
+
+
+def test_what_a_kill_left_is_removed(tmp_path):
+    """A kill before the manifest is in place leaves a temporary file and nothing else: the run must go on."""
+    leftover = tmp_path / ".halfmoon.0123abcd.tmp"
+    for _ in range(2):  # without a manifest, and beside one
+        leftover.write_bytes(b"half of it")
+        Checkpoint.open(tmp_path, {"rows": "5"})
+        assert not leftover.exists()

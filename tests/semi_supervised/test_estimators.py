@@ -319,11 +319,15 @@ def test_regression_diagnosis(rng):
 
 def test_no_wild_values_far_from_landmarks(rng):
     """On a long spiral the interpolant of the sizes s_x undershoots between landmarks; the ratio must not blow up."""
-    t = np.sort(rng.random(500))
-    X = ((0.3 + t) * np.array([np.cos(6 * np.pi * t), np.sin(6 * np.pi * t)])).T
-    few = np.where(rng.permutation(500) < 14, np.sin(4 * np.pi * t), np.nan)
-    kernel = DataDependentKernel(n_landmarks=60, graph_params={"connect": True}, extension="graph", random_state=0)
-    assert np.abs(LapRLSRegressor(kernel=kernel).fit(X, few).predict(X)).max() < 4.0
+    largest = []
+    for _ in range(9):
+        t = np.sort(rng.random(500))
+        X = ((0.3 + t) * np.array([np.cos(6 * np.pi * t), np.sin(6 * np.pi * t)])).T
+        few = np.where(rng.permutation(500) < 14, np.sin(4 * np.pi * t), np.nan)
+        kernel = DataDependentKernel(n_landmarks=60, graph_params={"connect": True}, extension="graph", random_state=0)
+        largest.append(np.abs(LapRLSRegressor(kernel=kernel).fit(X, few).predict(X)).max())
+    assert np.median(largest) < 2.0  # targets lie between -1 and 1, and 14 of them leave gaps
+    assert np.max(largest) < 10.0
 
 
 @pytest.mark.parametrize("C", [1e15, 1e100])

@@ -10,7 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-__all__ = ["atomic_write", "try_writing"]
+__all__ = ["atomic_write", "leftovers", "try_writing"]
+
+PREFIX, SUFFIX = ".halfmoon.", ".tmp"
 
 
 @contextlib.contextmanager
@@ -52,6 +54,11 @@ def try_writing(path: str | os.PathLike[str]) -> None:
         _remove(temporary)
 
 
+def leftovers(folder: Path) -> list[Path]:
+    """Return the temporary files in a folder: where nobody is writing, what killed writers have left."""
+    return list(folder.glob(f"{PREFIX}*{SUFFIX}"))
+
+
 def _remove(temporary: Path) -> None:
     """Remove a temporary file, also when a second interrupt comes meanwhile."""
     try:
@@ -72,4 +79,4 @@ def _place(path: str | os.PathLike[str]) -> Path:
 
 def _temporary(place: Path) -> Path:
     """Return a name in the same folder; a short one, so that it fits wherever the name of the file fits."""
-    return place.with_name(f".halfmoon.{secrets.token_hex(4)}.tmp")
+    return place.with_name(f"{PREFIX}{secrets.token_hex(4)}{SUFFIX}")

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from halfmoon.exceptions import CheckpointError
-from halfmoon.runtime.atomic_write import atomic_write
+from halfmoon.runtime.atomic_write import atomic_write, leftovers
 from halfmoon.runtime.executor import Executor
 from halfmoon.runtime.pieces import DamagedError, digest, read_piece, write_piece
 
@@ -80,6 +80,8 @@ class Checkpoint:
             with atomic_write(manifest) as file:
                 file.write(json.dumps({"format": FORMAT, "fingerprint": dict(fingerprint)}, indent=1).encode())
         _check_same(place, _read_manifest(manifest), dict(fingerprint))
+        for leftover in leftovers(place):  # of a killed run; a folder has one run at a time
+            leftover.unlink(missing_ok=True)
         return cls(place)
 
     def piece(self, name: str, compute: Callable[[], Result]) -> Result:
@@ -139,8 +141,9 @@ class CheckpointedExecutor(Executor):
             return
         prefix, wanted = f"{task.__name__}-{digest(prepared)}", list(items)
         names = [f"{prefix}-{digest(item)}" for item in wanted]
-        missing = [item for item, name in zip(wanted, names, strict=True) if not self.checkpoint.has(name)]
-        computed = self.inner.map(task, prepared, missing)
+        # By name: of two equal items the second is read from the file of the first.
+        missing = {name: item for name, item in zip(names, wanted, strict=True) if not self.checkpoint.has(name)}
+        computed = self.inner.map(task, prepared, missing.values())
         for item, name in zip(wanted, names, strict=True):
             if self.checkpoint.has(name):
                 yield self.checkpoint.piece(name, partial(task, prepared, item))
@@ -156,7 +159,7 @@ class CheckpointedExecutor(Executor):
 
 
 def _check_empty(place: Path) -> None:
-    others = sorted(path.name for path in place.iterdir())
+    others = sorted(path.name for path in {*place.iterdir()}.difference(leftovers(place)))
     if others:
         raise CheckpointError(
             f"The folder {place} is not a checkpoint: it holds {len(others)} other files, {others[0]!r} for one. "
