@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from halfmoon.graph._exact import BlasSearch, PairwiseSearch, sorted_nearest, without_self
-from halfmoon.graph._numba.nearest import measure_pairs
+from halfmoon.graph._exact import Neighbors, euclidean_search, nearest_first, without_self
 from halfmoon.graph._options import SearchOptions
 from halfmoon.graph._projection_tree import ProjectionTree, neighbors_in
 from halfmoon.graph._refinement import ROWS, Refinement
@@ -23,9 +22,7 @@ from halfmoon.graph._sketch import HEAD, Sketch
 from halfmoon.runtime.executor import Executor, ThreadExecutor
 from halfmoon.runtime.ranges import ranges
 
-__all__ = ["ApproximateSearch"]
-
-Neighbors = tuple[NDArray[np.float64], NDArray[np.intp]]
+__all__ = ["ApproximateSearch", "exact_space"]
 
 AUDIT = 500  # rows whose true neighbours are found
 
@@ -58,19 +55,11 @@ class ApproximateSearch:
             self.codes = self.points if self.whole else self.sketch.codes(X, self.row, self.points, executor)
             self.unit = 1.0 if self.whole else self.sketch.unit
         self.sample = np.sort(self.rng.choice(len(self.row), min(len(self.row), AUDIT), replace=False))  # of points
-        rows = (X.data, X.indices, X.indptr) if sparse.issparse(X) else X  # as compiled functions read them
-        self.exact_space = (rows, self.row)
+        self.exact_space = exact_space(X, self.row)
 
     def draw_seed(self) -> int:
         """Return a seed for the next tree."""
         return int(self.rng.integers(1 << 31))
-
-    @property
-    def exact(self) -> BlasSearch | PairwiseSearch:
-        """Exact search of the same rows."""
-        if sparse.issparse(self.X):
-            return PairwiseSearch(self.X, "euclidean", self.options)
-        return BlasSearch(self.X, self.options)
 
     def neighbors_of_data(self, k: int) -> Neighbors:
         """Return, for every row of X, about its k nearest other rows; their recall is estimated."""
@@ -80,7 +69,7 @@ class ApproximateSearch:
             if reached:
                 self.recall, self.recall_sample = search.estimate, len(self.sample)
                 return self._in_order(neighbors_in(search.best()), executor)
-        return without_self(*self.exact.query(self.X, k + 1))
+        return without_self(*euclidean_search(self.X, self.options).query(self.X, k + 1))
 
     def _in_order(self, neighbors: NDArray[np.int32], executor: Executor) -> Neighbors:
         """Return distances in float64 and rows of X, in the order of X, of neighbours in the order of the tree."""
@@ -92,6 +81,11 @@ class ApproximateSearch:
         return distances, indices
 
 
+def exact_space(X: Any, row: NDArray[Any]) -> tuple[Any, NDArray[Any]]:
+    """Return rows of X in some order as compiled functions read them to measure exact distances."""
+    return ((X.data, X.indices, X.indptr) if sparse.issparse(X) else X), row
+
+
 def _in_order_of(prepared: tuple[NDArray[np.float32], NDArray[np.int32]]) -> NDArray[np.float32]:
     points, row = prepared
     return points[row]
@@ -100,11 +94,4 @@ def _in_order_of(prepared: tuple[NDArray[np.float32], NDArray[np.int32]]) -> NDA
 def _measure_rows(prepared: tuple[Any, NDArray[np.int32], NDArray[np.int32]], points: tuple[int, int]) -> Neighbors:
     """Return distances in float64 and rows of X of the neighbours of some points, nearest first."""
     X, row, neighbors = prepared
-    rows, found = row[slice(*points)], row[neighbors[slice(*points)]].astype(np.intp)
-    if sparse.issparse(X):
-        gaps = X[np.repeat(rows, found.shape[1])] - X[found.ravel()]
-        distances = sparse.linalg.norm(gaps, axis=1).reshape(found.shape)
-    else:
-        distances = np.empty(found.shape)
-        measure_pairs(X[rows].astype(np.float64), X, found, distances)
-    return sorted_nearest(distances, found, found.shape[1])
+    return nearest_first(X, row[slice(*points)], row[neighbors[slice(*points)]].astype(np.intp))

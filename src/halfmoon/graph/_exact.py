@@ -13,12 +13,20 @@ from scipy.spatial import KDTree
 from sklearn.metrics.pairwise import paired_euclidean_distances
 from sklearn.neighbors import NearestNeighbors
 
-from halfmoon.graph._numba.nearest import keep_nearest, subtract_all
+from halfmoon.graph._numba.nearest import keep_nearest, measure_pairs, subtract_all
 from halfmoon.graph._options import SearchOptions
 from halfmoon.graph._points import column_means, fits_float32, row_blocks
 from halfmoon.runtime.executor import ThreadExecutor, stop_flag
 
-__all__ = ["BlasSearch", "KDTreeSearch", "PairwiseSearch", "sorted_nearest", "without_self"]
+__all__ = [
+    "BlasSearch",
+    "KDTreeSearch",
+    "Neighbors",
+    "PairwiseSearch",
+    "euclidean_search",
+    "nearest_first",
+    "without_self",
+]
 
 Neighbors = tuple[NDArray[np.float64], NDArray[np.intp]]
 _Candidates = tuple[NDArray[Any], NDArray[np.intp]]
@@ -202,6 +210,22 @@ def _by_blocks(task: Callable[[Any, slice], Neighbors], query: Any, size: int, o
             distances[rows], indices[rows] = found
             options.report_step(rows.stop, n, "exact search")
     return distances, indices
+
+
+def euclidean_search(X: Any, options: SearchOptions) -> BlasSearch | PairwiseSearch:
+    """Return exact search of dense or sparse rows."""
+    return PairwiseSearch(X, "euclidean", options) if sparse.issparse(X) else BlasSearch(X, options)
+
+
+def nearest_first(X: Any, rows: NDArray[Any], found: NDArray[np.intp]) -> Neighbors:
+    """Return the neighbours found for some rows of X in order, with their distances in float64."""
+    if sparse.issparse(X):
+        gaps = X[np.repeat(rows, found.shape[1])] - X[found.ravel()]
+        distances = sparse.linalg.norm(gaps, axis=1).reshape(found.shape)
+    else:
+        distances = np.empty(found.shape)
+        measure_pairs(X[rows].astype(np.float64), X, found, distances)
+    return sorted_nearest(distances, found, found.shape[1])
 
 
 def sorted_nearest(distances: NDArray[np.float64], indices: NDArray[Any], k: int) -> Neighbors:

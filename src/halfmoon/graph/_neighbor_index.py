@@ -21,16 +21,17 @@ from halfmoon.exceptions import AccuracyWarning
 from halfmoon.graph._approximate import ApproximateSearch
 from halfmoon.graph._choice import choose_search
 from halfmoon.graph._duplicates import find_duplicates
-from halfmoon.graph._exact import BlasSearch, KDTreeSearch, PairwiseSearch, without_self
+from halfmoon.graph._exact import KDTreeSearch, Neighbors, PairwiseSearch, euclidean_search, without_self
 from halfmoon.graph._options import SearchOptions
 from halfmoon.graph._points import FLOAT32_SPANS, fits_float32, unit_rows
 from halfmoon.graph._queries import CellSearch
+from halfmoon.graph._shards import SHARD, ShardedSearch
 from halfmoon.runtime.caches import without_caches
+from halfmoon.runtime.execution import executor_for
 from halfmoon.runtime.storable import storable
 
 __all__ = ["METRICS", "NeighborIndex", "NeighborLists"]
 
-Neighbors = tuple[NDArray[np.float64], NDArray[np.intp]]
 Metric = str | Callable[..., float]
 
 METRICS = {"euclidean": 2, "manhattan": 1, "cosine": 2}  # name -> the p of the Minkowski search behind it
@@ -126,7 +127,7 @@ class NeighborIndex:
         return rows if self.n_points == self.X.shape[0] else rows[self.duplicates.first]
 
     @cached_property
-    def _search(self) -> Search | ApproximateSearch:
+    def _search(self) -> Search | ApproximateSearch | ShardedSearch:
         return SEARCHES[self.method](self.points, self.metric, self.options)
 
     @cached_property
@@ -138,7 +139,7 @@ class NeighborIndex:
             return CellSearch(self.points, self.options)
         if self.method == "approximate":
             return _exact(self.points, self.metric, self.options)
-        assert not isinstance(self._search, ApproximateSearch)
+        assert not isinstance(self._search, ApproximateSearch | ShardedSearch)
         return self._search
 
     def __getstate__(self) -> dict[str, Any]:
@@ -168,7 +169,7 @@ class NeighborIndex:
         method, recall, sample = self.method, 1.0, 0
         if others == 0:  # all points are equal: duplicates alone fill every list
             distances, indices = np.empty((1, 0)), np.empty((1, 0), dtype=np.intp)
-        elif isinstance(self._search, ApproximateSearch):
+        elif isinstance(self._search, ApproximateSearch | ShardedSearch):
             distances, indices = self._distances(*self._search.neighbors_of_data(others))
             recall, sample = self._search.recall, self._search.recall_sample
             method = "approximate" if sample else "exact"  # which takes over if need be
@@ -217,12 +218,10 @@ def _kdtree(X: Any, metric: Metric, options: SearchOptions) -> Search:
 
 
 def _exact(X: Any, metric: Metric, options: SearchOptions) -> Search:
-    if metric in APPROXIMABLE and not sparse.issparse(X):
-        return BlasSearch(X, options)
-    return PairwiseSearch(X, "euclidean" if metric == "cosine" else metric, options)
+    return euclidean_search(X, options) if metric in APPROXIMABLE else PairwiseSearch(X, metric, options)
 
 
-def _approximate(X: Any, metric: Metric, options: SearchOptions) -> ApproximateSearch:
+def _approximate(X: Any, metric: Metric, options: SearchOptions) -> ApproximateSearch | ShardedSearch:
     if metric not in APPROXIMABLE:
         raise ValueError(
             f"method='approximate' needs metric='euclidean' or 'cosine'. Got {metric!r}. Use method='exact'."
@@ -232,10 +231,11 @@ def _approximate(X: Any, metric: Metric, options: SearchOptions) -> ApproximateS
             f"Approximate search works in float32: the features must span {FLOAT32_SPANS[0]:g} to "
             f"{FLOAT32_SPANS[1]:g}. Rescale them, with StandardScaler say, or use method='exact'."
         )
-    return ApproximateSearch(X, options)
+    on_cluster = not executor_for(options.threads).shares_memory
+    return (ShardedSearch if on_cluster and X.shape[0] > SHARD else ApproximateSearch)(X, options)
 
 
-SEARCHES: dict[str, Callable[[Any, Metric, SearchOptions], Search | ApproximateSearch]] = {
+SEARCHES: dict[str, Callable[[Any, Metric, SearchOptions], Search | ApproximateSearch | ShardedSearch]] = {
     "kdtree": _kdtree,
     "exact": _exact,
     "approximate": _approximate,

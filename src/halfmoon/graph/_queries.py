@@ -17,7 +17,7 @@ from scipy import sparse
 from halfmoon.graph._audit import Audit, Effort, without
 from halfmoon.graph._cells import Cells, in_panels
 from halfmoon.graph._duplicates import RowLookup
-from halfmoon.graph._exact import BlasSearch, PairwiseSearch, sorted_nearest
+from halfmoon.graph._exact import euclidean_search, sorted_nearest
 from halfmoon.graph._numba.cells import measure_found, nearest_cells, project_rows, scan_cells
 from halfmoon.graph._options import SearchOptions
 from halfmoon.graph._principal_components import MOST, SAMPLE_ROWS, Sample, centered, principal_components
@@ -43,7 +43,7 @@ class CellSearch:
 
     def __init__(self, X: Any, options: SearchOptions) -> None:
         self.X, self.options = X, options
-        self.exact = PairwiseSearch(X, "euclidean", options) if sparse.issparse(X) else BlasSearch(X, options)
+        self.exact = euclidean_search(X, options)
         self.lookup = RowLookup(X)
         rng = np.random.default_rng(options.seed)
         sample = np.sort(rng.choice(X.shape[0], min(SAMPLE, X.shape[0]), replace=False))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import is_dataclass
 from typing import Any, Self, TypeVar
 
 from halfmoon.runtime._blas import limit_blas, limit_openmp_here, release_blas
@@ -20,6 +21,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 PATIENCE = 300  # seconds until a cluster without workers counts as broken
+LARGE = 1 << 20  # bytes from which on an item goes to a worker directly, not through the scheduler
 LOSSES = 5  # times that all copies of what was sent may be lost before the cluster counts as broken
 
 
@@ -84,6 +86,10 @@ class _Batch:
             yield self._next()
 
     def _submit(self, item: Any) -> Any:
+        from dask.sizeof import sizeof
+
+        if sizeof(vars(item) if is_dataclass(item) else item) > LARGE:
+            item = self.client.scatter(_Parcel(item), hash=False)
         return self.client.submit(_call, self.task, self.sent, item, pure=False)
 
     def _next(self) -> Any:
@@ -127,6 +133,6 @@ def _call(task: Callable[[Any, Any], Any], parcel: _Parcel, item: Any) -> Any:
     limit_blas(holder)
     limit_openmp_here()
     try:
-        return task(parcel.content, item)
+        return task(parcel.content, item.content if isinstance(item, _Parcel) else item)
     finally:
         release_blas(holder)
