@@ -24,9 +24,10 @@ _checkpoint: ContextVar[Checkpoint | None] = ContextVar("halfmoon_checkpoint", d
 
 @contextmanager
 def distributed(client: Any) -> Iterator[None]:
-    """Run solves and searches inside the block on the workers of a Dask cluster.
+    """Run solves, searches and large graphs inside the block on the workers of a Dask cluster.
 
-    Results are those of one process, to the certified bound. Estimators, kernels and functions are called as always.
+    Estimators, kernels and functions are called as always. Results are those of one process, to the certified bound; a
+    graph by approximate search has the same recall, and may differ where it is built in shards.
 
     Parameters
     ----------
