@@ -1,5 +1,7 @@
 """Fitted objects on Dask collections: lazily, chunk by chunk, the values of one call on all rows."""
 
+import pickle
+
 import dask.array as da
 import dask.dataframe as dd
 import numpy as np
@@ -7,7 +9,7 @@ import pandas as pd
 import pytest
 from sklearn.datasets import make_blobs
 
-from halfmoon import KernelKMeans, LandmarkFeatures, LapRLSRegressor, LapSVC
+from halfmoon import KernelKMeans, LandmarkFeatures, LapRLSRegressor, LapSVC, distributed
 
 
 @pytest.fixture
@@ -45,3 +47,17 @@ def test_features_clusters_and_targets(data):
     np.testing.assert_allclose(model.predict(A).compute(), model.predict(X), rtol=1e-9)
     with pytest.raises(TypeError, match="predict of a Dask collection returns one array"):
         model.predict(A, return_std=True)
+
+
+@pytest.mark.filterwarnings("ignore::halfmoon.exceptions.DisconnectedGraphWarning")
+def test_a_cluster_is_sent_the_model_once(client, data):
+    X, y = data
+    frame = pd.DataFrame(X, columns=list("abcde"))
+    model = LapSVC(random_state=0).fit(frame, y)
+    values, rows = model.decision_function(frame), dd.from_pandas(frame, npartitions=4)
+    with distributed(client):
+        lazily = model.decision_function(rows)
+        by_array = LapSVC(random_state=0).fit(X, y).decision_function(da.from_array(X, chunks=(70, 2)))
+    for result in (lazily, by_array):  # also after the block
+        np.testing.assert_allclose(client.compute(result).result(), values, rtol=1e-9)
+    assert len(pickle.dumps(dict(lazily.dask))) < len(pickle.dumps(model))

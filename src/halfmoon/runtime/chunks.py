@@ -10,6 +10,8 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from halfmoon.runtime.execution import current_client
+
 __all__ = ["by_chunk"]
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -49,16 +51,26 @@ def _is_dask(X: Any) -> bool:
 
 
 def _mapped(method: Callable[..., Any], model: Any, X: Any, args: Any, kwargs: Any) -> Any:
-    import dask
-
-    whole = dask.delayed(model, pure=False)  # one node of the graph, however many chunks there are
-    call = (method.__name__, whole, args, kwargs)
+    call = (method.__name__, _once(model), args, kwargs)
     if not hasattr(X, "chunks"):
         return _of_partitions(call, X, _sample(method, model, X._meta_nonempty[:1], args, kwargs))
     sample = _sample(method, model, np.zeros((1, X.shape[1]), X.dtype), args, kwargs)
     X = X.rechunk({1: -1})  # whole rows
     shape = {"drop_axis": 1} if sample.ndim == 1 else {"chunks": (X.chunks[0], (sample.shape[1],))}
     return X.map_blocks(_call, *call, dtype=sample.dtype, meta=sample[:0], token=method.__name__, **shape)
+
+
+def _once(model: Any) -> Any:
+    """Return the model as one node, however many chunks there are: sent ahead inside `distributed`, else in the graph.
+
+    What is sent ahead serves later collections too, and workers prepare it for queries once.
+    """
+    client = current_client()
+    if client is not None:
+        return client.scatter(model, broadcast=True)
+    import dask
+
+    return dask.delayed(model, pure=False)
 
 
 def _of_partitions(call: tuple[Any, ...], frame: Any, sample: NDArray[Any]) -> Any:

@@ -13,7 +13,7 @@ from halfmoon.runtime.distributed import DaskExecutor
 from halfmoon.runtime.executor import Executor, ThreadExecutor
 from halfmoon.runtime.pieces import digest
 
-__all__ = ["checkpointing", "distributed", "executor_for", "piece"]
+__all__ = ["checkpointing", "current_client", "distributed", "executor_for", "piece"]
 
 Result = TypeVar("Result")
 
@@ -52,6 +52,11 @@ def distributed(client: Any) -> Iterator[None]:
         yield
     finally:
         _client.reset(token)
+
+
+def current_client() -> Any:
+    """Return the client of this context's `distributed`, or None."""
+    return _client.get()
 
 
 @contextmanager
