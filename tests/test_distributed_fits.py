@@ -97,3 +97,12 @@ def test_a_checkpoint_of_other_data_is_refused(roll, tmp_path):
         model.set_params(n_neighbors=9).fit(X, y)
     with pytest.raises(CheckpointError, match="differs in rows"):
         model.set_params(n_neighbors=None).fit(X[::-1], y)
+
+
+@pytest.mark.parametrize(("name", "function"), [("metric", np.linalg.norm), ("landmarks", np.arange)])
+def test_a_checkpoint_refuses_functions(roll, tmp_path, name, function):
+    """Another function of the same name would get the neighbours or the landmarks of the first."""
+    X, y = (part[:300] for part in roll)
+    model = LapRLSClassifier(kernel=DataDependentKernel(**{name: function}), checkpoint=tmp_path / "run")
+    with pytest.raises(CheckpointError, match=f"The '{name}' parameter is a function"):
+        model.fit(X, y)

@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy import sparse
 
+from halfmoon.graph import NeighborIndex, SearchOptions
 from halfmoon.graph._numba.distances import rank_of
 from halfmoon.graph._numba.lists import NOBODY, insert_key, key_of, list_entries, reverse_lists
 from halfmoon.graph._numba.projection_tree import search_cells
@@ -166,3 +167,19 @@ def test_cells_are_searched_completely(rng):
         np.fill_diagonal(squares, np.inf)
         expected = np.argsort(squares, axis=1, kind="stable")[members, :c]
         assert_array_equal(neighbors_in(keys), expected)
+
+
+def test_short_lists_are_not_filled_up(rng):
+    """Trees and rounds that reach a low recall may leave places empty; no row is named twice to fill them."""
+    X = rng.normal(size=(3000, 2)).astype(np.float32)
+    lists = NeighborIndex(X, method="approximate", options=SearchOptions(recall=0.3)).neighbors_of_data(700)
+    assert (np.diff(np.sort(lists.indices, axis=1), axis=1) > 0).all()
+    assert not (lists.indices == np.arange(3000)[:, None]).any()
+
+
+def test_an_index_gives_the_same_lists_again(rng):
+    X = rng.normal(size=(3000, 20)).astype(np.float32)
+    index = NeighborIndex(X, method="approximate", options=SearchOptions(recall=0.8))
+    first, again = (index.neighbors_of_data(6) for _ in range(2))
+    np.testing.assert_array_equal(first.indices, again.indices)
+    assert first.recall == again.recall

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from sklearn.datasets import make_blobs
 
-from halfmoon import KernelKMeans, LandmarkFeatures, LapRLSRegressor, LapSVC, distributed
+from halfmoon import DataDependentKernel, KernelKMeans, LandmarkFeatures, LapRLSRegressor, LapSVC, distributed
 
 
 @pytest.fixture
@@ -61,3 +61,22 @@ def test_a_cluster_is_sent_the_model_once(client, data):
     for result in (lazily, by_array):  # also after the block
         np.testing.assert_allclose(client.compute(result).result(), values, rtol=1e-9)
     assert len(pickle.dumps(dict(lazily.dask))) < len(pickle.dumps(model))
+
+
+@pytest.mark.filterwarnings("ignore::halfmoon.exceptions.DisconnectedGraphWarning")
+def test_angles_and_empty_chunks(data):
+    X, y = data
+    model = LapSVC(kernel=DataDependentKernel(metric="cosine"), random_state=0).fit(X, y)
+    rows = da.from_array(X, chunks=(70, 5))
+    expected = model.decision_function(X)
+    np.testing.assert_allclose(model.decision_function(rows).compute(), expected, rtol=1e-9)
+    filtered = model.decision_function(
+        rows[da.from_array(np.arange(300) >= 100, chunks=70)]
+    )  # the first chunk is empty
+    np.testing.assert_allclose(filtered.compute(), expected[100:], rtol=1e-9)
+    frame = pd.DataFrame(X, columns=list("abcde"))
+    model, parts = LapSVC(random_state=0).fit(frame, y), dd.from_pandas(frame, npartitions=4)
+    kept = parts[parts["a"] > frame["a"].max()]
+    assert model.predict(kept).compute().shape == (0,)
+    with pytest.raises(ValueError, match="Got a Dask array of 1 dimensions"):
+        model.predict(rows[:, 0])

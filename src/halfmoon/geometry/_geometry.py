@@ -225,7 +225,8 @@ class Geometry:
         """Return this geometry with T stored in float32: `rows` and `extend` then need no solve.
 
         T has n rows and n_hat columns, and one solve per column and power of the Laplacian goes into it. What is read
-        from it differs from a solve by float32 rounding, which `rounding` bounds.
+        from it differs from a solve by float32 rounding, which `rounding` bounds, and by the errors of these solves:
+        each column is solved to `eps`, and large powers of a small ridge amplify what is left.
 
         Parameters
         ----------

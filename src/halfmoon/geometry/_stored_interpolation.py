@@ -103,7 +103,7 @@ class StoredInterpolation:
         return (masses.astype(np.float32) @ self.T[power]).astype(np.float64)
 
     def rounding(self, h_hat: Matrix, power: int) -> Matrix:
-        """Return a bound on the difference between `extend` and solves, entry by entry."""
+        """Return a bound on what float32 changes in `extend`, entry by entry; the solves have errors of their own."""
         return product_rounding(self.T[power], h_hat, self.n_jobs)
 
 

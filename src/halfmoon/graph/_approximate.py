@@ -56,6 +56,7 @@ class ApproximateSearch:
             self.unit = 1.0 if self.whole else self.sketch.unit
         self.sample = np.sort(self.rng.choice(len(self.row), min(len(self.row), AUDIT), replace=False))  # of points
         self.exact_space = exact_space(X, self.row)
+        self.drawn = self.rng.bit_generator.state
 
     def draw_seed(self) -> int:
         """Return a seed for the next tree."""
@@ -63,12 +64,14 @@ class ApproximateSearch:
 
     def neighbors_of_data(self, k: int) -> Neighbors:
         """Return, for every row of X, about its k nearest other rows; their recall is estimated."""
+        self.rng.bit_generator.state = self.drawn  # the same lists every time
         with ThreadExecutor(self.options.threads) as executor:
             search = Refinement(self, k, executor)
-            reached = search.run()
-            if reached:
+            neighbors = neighbors_in(search.best()) if search.run() else None
+            if neighbors is not None and (neighbors >= 0).all():
                 self.recall, self.recall_sample = search.estimate, len(self.sample)
-                return self._in_order(neighbors_in(search.best()), executor)
+                return self._in_order(neighbors, executor)
+        self.recall, self.recall_sample = 1.0, 0
         return without_self(*euclidean_search(self.X, self.options).query(self.X, k + 1))
 
     def _in_order(self, neighbors: NDArray[np.int32], executor: Executor) -> Neighbors:

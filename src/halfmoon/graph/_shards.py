@@ -60,14 +60,17 @@ class ShardedSearch:
         self.sample = np.sort(self.rng.choice(X.shape[0], min(X.shape[0], AUDIT), replace=False))
         with ThreadExecutor(options.threads) as threads:
             self.head = Sketch(X, self.rng, threads).points(X, threads)[:, :HEAD].copy()
+        self.drawn = self.rng.bit_generator.state
 
     def neighbors_of_data(self, k: int) -> Neighbors:
         """Return, for every row of X, about its k nearest other rows; their recall is estimated."""
+        self.rng.bit_generator.state = self.drawn  # the same lists every time
         with executor_for(self.options.threads) as executor, ThreadExecutor(self.options.threads) as threads:
             lists = _Lists(self, k, executor, threads)
-            if lists.run():
+            if lists.run() and lists.complete():
                 self.recall, self.recall_sample = lists.estimate, len(self.sample)
                 return lists.best()
+        self.recall, self.recall_sample = 1.0, 0
         return without_self(*euclidean_search(self.X, self.options).query(self.X, k + 1))
 
 
@@ -93,6 +96,10 @@ class _Lists:
             if tree + 1 >= TREES[0] and (self._reached("shards") or self._repeat()):
                 return True
         return False
+
+    def complete(self) -> bool:
+        """Tell whether every list names k neighbours."""
+        return bool((self.keys[:, : self.k] != NOBODY).all())
 
     def best(self) -> Neighbors:
         """Return the k nearest of each list, with their distances in float64."""

@@ -51,10 +51,14 @@ def _is_dask(X: Any) -> bool:
 
 
 def _mapped(method: Callable[..., Any], model: Any, X: Any, args: Any, kwargs: Any) -> Any:
-    call = (method.__name__, _once(model), args, kwargs)
+    if X.ndim != 2:
+        raise ValueError(f"Expected rows and columns. Got a Dask array of {X.ndim} dimensions. Use X.reshape(-1, 1).")
+    # One row of ones stands for all: no metric refuses it.
+    row = np.ones((1, X.shape[1]), X.dtype) if hasattr(X, "chunks") else X._meta_nonempty[:1]
+    sample = _sample(method, model, row, args, kwargs)
+    call = (method.__name__, _once(model), args, kwargs, sample[:0])
     if not hasattr(X, "chunks"):
-        return _of_partitions(call, X, _sample(method, model, X._meta_nonempty[:1], args, kwargs))
-    sample = _sample(method, model, np.zeros((1, X.shape[1]), X.dtype), args, kwargs)
+        return _of_partitions(call, X, sample)
     X = X.rechunk({1: -1})  # whole rows
     shape = {"drop_axis": 1} if sample.ndim == 1 else {"chunks": (X.chunks[0], (sample.shape[1],))}
     return X.map_blocks(_call, *call, dtype=sample.dtype, meta=sample[:0], token=method.__name__, **shape)
@@ -95,5 +99,6 @@ def _sample(method: Callable[..., Any], model: Any, row: Any, args: Any, kwargs:
     return np.asarray(made)
 
 
-def _call(rows: Any, name: str, model: Any, args: Any, kwargs: Any) -> Any:
-    return getattr(model, name)(rows, *args, **kwargs)
+def _call(rows: Any, name: str, model: Any, args: Any, kwargs: Any, nothing: NDArray[Any]) -> Any:
+    """Return the values of a chunk; a chunk that a filter has left empty has none."""
+    return getattr(model, name)(rows, *args, **kwargs) if len(rows) else nothing

@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from halfmoon._validation import check_points, validate_data
-from halfmoon.exceptions import DisconnectedGraphWarning
+from halfmoon.exceptions import CheckpointError, DisconnectedGraphWarning
 from halfmoon.kernels import SHARED, DataDependentKernel, fit_small, resolve_kernel
 from halfmoon.regularizers import Regularizer
 from halfmoon.runtime.execution import checkpointing
@@ -172,6 +172,12 @@ class LapEstimator(BaseEstimator):
     def fingerprint(self, problem: LearningProblem) -> dict[str, Any]:
         """Return what graph and solves depend on, by name: a checkpoint of something else is refused."""
         params = self.resolved_kernel().get_params()
+        for name in ("metric", "landmarks"):
+            if callable(params[name]):
+                raise CheckpointError(
+                    f"The '{name}' parameter is a function, and a checkpoint cannot tell whether a later run has the "
+                    "same one. Use a name, or fit without checkpoint."
+                )
         described = {name: _described(value) for name, value in params.items() if name not in ("memory", "n_jobs")}
         return {"rows": problem.training.X, "labelled rows": problem.training.rows, **described}
 
