@@ -5,6 +5,7 @@ from halfmoon.graph._appended_index import (
     AppendedIndex as AppendedIndex,
 )  # for the packages above, as all "import X as X"
 from halfmoon.graph._appended_index import append_links as append_links
+from halfmoon.graph._appended_index import stacked as stacked
 from halfmoon.graph._components import Components, connected_components
 from halfmoon.graph._duplicates import Duplicates as Duplicates
 from halfmoon.graph._duplicates import RowLookup as RowLookup

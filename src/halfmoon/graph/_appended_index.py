@@ -18,7 +18,7 @@ from halfmoon.graph._neighbor_index import NeighborIndex, Neighbors
 from halfmoon.graph._weights import weight_function
 from halfmoon.runtime.storable import storable
 
-__all__ = ["AppendedIndex", "append_links"]
+__all__ = ["AppendedIndex", "append_links", "stacked"]
 
 
 @storable
