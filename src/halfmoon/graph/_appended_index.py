@@ -48,7 +48,7 @@ class AppendedIndex(NeighborIndex):
     """
 
     def __init__(self, index: NeighborIndex, X_new: Any) -> None:
-        self.first = index.first if isinstance(index, AppendedIndex) else index
+        self.first: NeighborIndex = index.first if isinstance(index, AppendedIndex) else index
         self.X = stacked(index.X, X_new)
         self.metric, self.method, self.options = index.metric, index.method, index.options
         self.duplicates = find_duplicates(self._measurable(self.X))  # points keep their numbers: they came first
