@@ -139,8 +139,8 @@ def line(estimator: Any, found: list[Figures]) -> tuple[str, bool]:
     holds = append <= LARGEST_SHARE * build and appended - rebuilt <= LARGEST_LOSS
     text = (
         f"| {estimator.__name__} | {appended:.2f} | {rebuilt:.2f} | {refreshed:.2f} | {arrivals:.2f} | "
-        f"{append:.2f} | {build:.2f} | {append / build:.1%} | {partial_fit:.2f} | {fit:.2f} | {partial_fit / fit:.1%} | "
-        f"{refresh:.2f} | {'yes' if holds else 'NO'} |"
+        f"{append:.2f} | {build:.2f} | {append / build:.1%} | {partial_fit:.2f} | {fit:.2f} | "
+        f"{partial_fit / fit:.1%} | {refresh:.2f} | {'yes' if holds else 'NO'} |"
     )
     return text, bool(holds)
 

@@ -6,6 +6,7 @@ The index of the first rows stays as it is. Rows that came later are searched ex
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -50,7 +51,8 @@ class AppendedIndex(NeighborIndex):
     def __init__(self, index: NeighborIndex, X_new: Any) -> None:
         self.first: NeighborIndex = index.first if isinstance(index, AppendedIndex) else index
         self.X = stacked(index.X, X_new)
-        self.metric, self.method, self.options = index.metric, index.method, index.options
+        self.metric, self.method = index.metric, index.method
+        self.options = replace(index.options)  # a copy: model files write what two objects share only once
         self.duplicates = find_duplicates(self._measurable(self.X))  # points keep their numbers: they came first
 
     @cached_property

@@ -50,11 +50,10 @@ def _points_of(X_new: Any, X: Any) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
 
 
 def _all_labels(problem: LearningProblem, y_new: Any, m: int) -> NDArray[np.object_]:
-    """Return the labels of all rows, None where there is none; a new label equal to a class is this class."""
+    """Return the labels of all rows, None where there is none; an array with NaN has 1.0 for the class 1."""
     labels = label_list(y_new, m)
-    if problem.classes is not None:
-        known = {label: label for label in problem.classes.tolist()}  # 1.0, of an array with NaN, and 1 are one class
-        labels = [known.get(label, label) for label in labels]
+    if problem.classes is not None and problem.classes.dtype.kind in "iu":
+        labels = [int(label) if isinstance(label, float) and label.is_integer() else label for label in labels]
     n = len(problem.training.point)
     y = np.full(n + m, None, dtype=object)
     y[problem.training.origins] = problem.truth.tolist()
