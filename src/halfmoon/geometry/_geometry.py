@@ -249,8 +249,9 @@ class Geometry:
     def refresh(self) -> Geometry:
         """Return the exact geometry of all rows, appended ones included, with the same landmarks.
 
-        It equals one that is built on all rows with these landmarks. Index, lists of neighbours and solves are made
-        anew; only the landmarks are kept. A stored interpolation is left out.
+        It equals one that is built on all rows with these landmarks, and takes about as long: index, lists of
+        neighbours and solves are made anew, without initial guesses, for which the solvers have no place. A stored
+        interpolation is left out.
 
         Returns
         -------
