@@ -124,6 +124,16 @@ def test_a_label_for_a_known_row_and_rows_that_are_there_twice(data):
     assert_allclose(model.decision_function_[240:], again.decision_function_[[row, row]], atol=1e-6)
 
 
+def test_priors_probabilities_and_sets_of_a_model_with_appended_rows(data):
+    X, y = data
+    few = few_of(LapSVC, y)
+    model = LapRLSClassifier(kernel=kernel(), priors="balanced", probability=True).fit(X[:200], few[:200])
+    model.partial_fit(X[200:], few[200:])
+    assert_allclose(model.predict_proba(X[:10]).sum(axis=1), 1.0)
+    assert model.predict_set(X[:10]).shape == (10, 3)
+    assert len(model.label_issues().rows) == (few != -1).sum()
+
+
 @pytest.mark.parametrize("method", ["budget", "full"])
 def test_other_kernels(data, method):
     X, y = data
