@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 from dataclasses import replace
 from functools import cached_property
@@ -16,7 +15,6 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from halfmoon._validation import check_points, validate_data
-from halfmoon.exceptions import DisconnectedGraphWarning
 from halfmoon.kernels import SHARED, DataDependentKernel, fit_small, resolve_kernel
 from halfmoon.regularizers import Regularizer
 from halfmoon.runtime.execution import checkpointing
@@ -25,6 +23,7 @@ from halfmoon.runtime.small_algebra import small_algebra
 from halfmoon.runtime.transaction import transaction
 from halfmoon.semi_supervised._assessment import Comparison
 from halfmoon.semi_supervised._base_columns import BaseColumns
+from halfmoon.semi_supervised._beyond_landmarks import warn_if_beyond_landmarks
 from halfmoon.semi_supervised._choices_without_each import MOST_EXAMPLES
 from halfmoon.semi_supervised._conformal import check_level
 from halfmoon.semi_supervised._decision import DecisionFunction
@@ -229,7 +228,7 @@ class LapEstimator(BaseEstimator):
 
     def adopt(self, learned: LearnedModel) -> Self:
         """Become the model that was learnt elsewhere, in a search say, from a problem of this estimator."""
-        _warn_if_beyond_landmarks(learned)
+        warn_if_beyond_landmarks(learned)
         self._learned = learned
         self.__dict__.pop("report_", None)  # of the model before
         return self
@@ -492,24 +491,6 @@ def _sharing_rows(problem: LearningProblem, kernel: DataDependentKernel) -> Lear
     is_plain = problem.training is problem.unweighted
     training = unweighted if is_plain else replace(problem.training, X=kernel.points_)
     return replace(problem, training=training, unweighted=unweighted)
-
-
-def _warn_if_beyond_landmarks(learned: LearnedModel) -> None:
-    """Warn of labels that the graph cannot spread; the kernel extension rests on the base kernel everywhere."""
-    kernel = learned.kernel
-    if kernel.extension == "kernel" or not coverage_of(learned.problem, kernel).beyond_landmarks:
-        return
-    components, landmarks = kernel.geometry_.components, kernel.landmark_indices_
-    remains = "the base kernel decides alone" if kernel.extension == "auto" else "only the intercept is learnt"
-    warnings.warn(
-        f"None of the {len(np.unique(learned.problem.training.rows))} labelled rows shares a component of the graph "
-        f"with a landmark: landmarks ({len(landmarks)}) lie in {int((components.covered_by(landmarks) > 0).sum())} of "
-        f"{components.count} components. The graph says nothing about the labels, and {remains}. Use "
-        "landmarks='random', which prefers labelled rows, raise n_landmarks, or connect the graph with "
-        "graph_params={'connect': True}.",
-        DisconnectedGraphWarning,
-        stacklevel=4,
-    )
 
 
 def _described(value: Any) -> Any:
