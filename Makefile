@@ -35,7 +35,7 @@ $(VENV)/.test-installed: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --editable ".[test]"
 	touch $@
 
-BENCHMARKS := solvers graphs predictions estimators first_use $(if $(DATA),tuning refits)
+BENCHMARKS := solvers graphs predictions estimators first_use $(if $(DATA),tuning refits stream)
 
 # All of them, also after one whose claims do not hold; then it fails and names these.
 bench: $(VENV)/.bench-installed

@@ -14,18 +14,13 @@ from scipy import sparse
 
 from halfmoon._validation import check_points, check_scale
 from halfmoon.geometry import _stages as stages
-from halfmoon.geometry._interpolation import (
-    check_values,
-    interpolate,
-    interpolation_masses,
-    interpolation_rows,
-    interpolation_rows_of_powers,
-)
+from halfmoon.geometry._append import AppendedRows, append_to_graph, check_new_rows
+from halfmoon.geometry._interpolator import Interpolator
 from halfmoon.geometry._landmarks import check_landmarks
 from halfmoon.geometry._restriction import Restriction, restrict_further, warn_about
 from halfmoon.geometry._stages import GeometrySettings
 from halfmoon.geometry._stored_interpolation import StoredInterpolation
-from halfmoon.graph import Components, Duplicates, NeighborIndex
+from halfmoon.graph import AppendedIndex, Components, Duplicates, NeighborIndex
 from halfmoon.regularizers import PowerRegularizer, Regularizer
 from halfmoon.runtime.caches import without_caches
 from halfmoon.runtime.execution import piece
@@ -84,7 +79,7 @@ class Geometry:
     graph : csr_array or None
         W; None if a regulariser was given.
     regularizer : Regularizer
-        Q.
+        Q; of the rows that were there when it was built, where others have been appended.
     landmarks : ndarray of shape (n_hat,)
         S, as rows of the data.
     settings : GeometrySettings
@@ -92,6 +87,8 @@ class Geometry:
     stored_interpolation : StoredInterpolation or None
         T, where it is stored (`storing_interpolation`); otherwise `rows` and `extend` solve. Pickles and model files
         leave it out.
+    appended : AppendedRows or None
+        How rows that came later (`append`) follow from the others; None: every row has been solved for.
 
     Examples
     --------
@@ -113,6 +110,7 @@ class Geometry:
     labeled: NDArray[np.bool_] | None = None
     _restrictions: Mapping[int, Restriction] = field(default_factory=dict, repr=False)
     stored_interpolation: StoredInterpolation | None = field(default=None, repr=False)
+    appended: AppendedRows | None = field(default=None, repr=False)
 
     @classmethod
     def build(
@@ -185,6 +183,8 @@ class Geometry:
     def replace(self, **changes: Any) -> Geometry:
         """Return a geometry with other settings; only what lies downstream of them is computed again.
 
+        A geometry with appended rows is refreshed first.
+
         Parameters
         ----------
         **changes
@@ -198,12 +198,78 @@ class Geometry:
         unknown = changes.keys() - known
         if unknown:
             raise ValueError(f"A geometry has no parameters {sorted(unknown)}. It has {sorted(known)}.")
+        if self.appended is not None:
+            return self.refresh().replace(**changes)
         labeled = changes.pop("labeled", self.labeled)
         changed = {STAGES[name] for name, value in changes.items() if getattr(self.settings, name) is not value}
         changed |= {"landmarks"} if labeled is not self.labeled else set()
         stale = set().union(*(DOWNSTREAM[stage] for stage in changed))
         mask = None if labeled is None else np.asarray(labeled, dtype=bool)
         return _build(self.X, mask, replace(self.settings, **changes), earlier=self, stale=stale)
+
+    def append(self, X_new: Any) -> Geometry:
+        """Return this geometry with further rows, at the price of a neighbour query each: nothing is solved.
+
+        The rows enter the index and the graph, linked to their nearest rows, and can be labelled like all others. Two
+        things are approximate until `refresh`. A new row of the interpolation T is the mean of those of the nearest
+        earlier rows, with Shepard weights, as for points to be predicted. Landmarks, regulariser and components are
+        those of the rows that it was built on: to them the new rows are not there.
+
+        Parameters
+        ----------
+        X_new : array-like or scipy sparse of shape (m, d)
+            Rows, which are numbered after those that are there.
+
+        Returns
+        -------
+        Geometry
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from halfmoon import Geometry
+        >>> X = np.random.default_rng(2).normal(size=(80, 2))
+        >>> geometry = Geometry.build(X[:78], n_neighbors=8, n_landmarks=20, random_state=0)
+        >>> more = geometry.append(X[78:])
+        >>> geometry.n, more.n, more.graph.shape, more.rows(np.array([79])).shape
+        (78, 80, (80, 80), (1, 20))
+        """
+        X_new = check_new_rows(X_new, self.X, self.settings)
+        points, weights = self.nearest(X_new)
+        appended = self.appended or AppendedRows.none(self.n)
+        index = AppendedIndex(self.index, X_new)
+        return replace(
+            self,
+            index=index,
+            graph=append_to_graph(self.graph, index, self.settings),
+            labeled=None if self.labeled is None else np.pad(self.labeled, (0, X_new.shape[0])),
+            appended=appended.followed_by(self.duplicates.first[points], weights, self.components),
+        )
+
+    def refresh(self) -> Geometry:
+        """Return the exact geometry of all rows, appended ones included, with the same landmarks.
+
+        It equals one that is built on all rows with these landmarks, and takes about as long: index, lists of
+        neighbours and solves are made anew, without initial guesses, for which the solvers have no place. A stored
+        interpolation is left out.
+
+        Returns
+        -------
+        Geometry
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from halfmoon import Geometry
+        >>> X = np.random.default_rng(2).normal(size=(80, 2))
+        >>> exact = Geometry.build(X[:70], n_neighbors=8, n_landmarks=20, random_state=0).append(X[70:]).refresh()
+        >>> again = Geometry.build(X, n_neighbors=8, landmarks=exact.landmarks)
+        >>> bool(np.array_equal(exact.restriction().greens, again.restriction().greens))
+        True
+        """
+        if self.appended is None:
+            return self
+        return _build(self.X, self.labeled, self.settings, earlier=self, stale=DOWNSTREAM["index"])
 
     def fewer_landmarks(self, places: ArrayLike) -> Geometry:
         """Return the geometry with some of the landmarks: blocks of the same matrices, without a solve."""
@@ -250,7 +316,7 @@ class Geometry:
         >>> bool(np.abs(stored.extend(h_hat) - geometry.extend(h_hat)).max() < 1e-5)
         True
         """
-        if self.stored_interpolation is not None or self._is_whole:  # T is the identity
+        if self.stored_interpolation is not None or self._interpolator.is_identity:
             return self
         options = replace(self._options, max_memory=max_memory)
         regularizers = {power: self.regularizer_of(power) for power in self._restrictions}
@@ -267,10 +333,11 @@ class Geometry:
         """Number of rows."""
         return int(self.X.shape[0])
 
-    @property
+    @cached_property
     def components(self) -> Components:
-        """Connected components of the graph."""
-        return self.regularizer.components
+        """Connected components of the graph; an appended row belongs to that of its nearest point."""
+        components = self.regularizer.components
+        return components if self.appended is None else self.appended.join(components)
 
     @property
     def duplicates(self) -> Duplicates:
@@ -288,8 +355,7 @@ class Geometry:
 
     def regularizer_of(self, power: int | None = None) -> Regularizer:
         """Return Q with this power, for powers of the Laplacian; else Q."""
-        Q = self.regularizer
-        return Q.with_power(self._power(power)) if isinstance(Q, PowerRegularizer) else Q
+        return self._interpolator.regularizer(self._power(power))
 
     def restriction(self, power: int | None = None) -> Restriction:
         """Return Q^+ on the landmarks with its certificate (eq. 7).
@@ -320,52 +386,40 @@ class Geometry:
         settings = self.settings
         return SolveOptions(eps=T_ACCURACY * settings.eps, solver=settings.solver, n_jobs=settings.n_jobs)
 
+    @property
+    def _interpolator(self) -> Interpolator:
+        """T."""
+        return Interpolator(
+            self.regularizer, self._restrictions, self._options, self.stored_interpolation, self.appended
+        )
+
     def rows(self, rows: Indices, power: int | None = None) -> Matrix:
         """Return rows of T, the interpolation from the landmarks to all rows (Theorem 3.2): h*_i = t_i' h_hat."""
-        if self.stored_interpolation is not None:
-            return self.stored_interpolation.rows(rows, self._power(power))
-        return interpolation_rows(self.regularizer_of(power), self.restriction(power), rows, self._options)
+        return self._interpolator.rows(rows, self._power(power))
 
     def rows_of_powers(self, rows: Indices) -> dict[int, Matrix]:
         """Return `rows` for every power that the geometry was built for, from one chain of solves."""
-        if len(self._restrictions) == 1 or self.stored_interpolation is not None:
-            return {power: self.rows(rows, power) for power in self._restrictions}
-        assert isinstance(self.regularizer, PowerRegularizer)
-        return interpolation_rows_of_powers(self.regularizer, self._restrictions, rows, self._options)
+        return self._interpolator.rows_of_powers(rows)
 
     def extend(self, h_hat: ArrayLike, power: int | None = None) -> Matrix:
         """Return h* = T h_hat, the smoothest function with these values on the landmarks, on all rows (Theorem 3.2)."""
-        if self.stored_interpolation is not None:
-            values = check_values(h_hat, len(self.landmarks))
-            h_star = self.stored_interpolation.extend(values.reshape(len(values), -1), self._power(power))
-            return h_star.reshape(self.n, *values.shape[1:])
-        return interpolate(self.regularizer_of(power), self.restriction(power), h_hat, self._options)
+        return self._interpolator.extend(h_hat, self._power(power))
 
     def rounding(self, h_hat: Matrix, power: int | None = None) -> Matrix:
         """Return a bound on the difference that float32 makes in `extend`, entry by entry; 0 where T is not stored."""
-        if self.stored_interpolation is None:
-            return np.zeros((self.n, h_hat.shape[1]))
-        return self.stored_interpolation.rounding(h_hat, self._power(power))
+        return self._interpolator.rounding(h_hat, self._power(power))
 
     def gather(self, masses: NDArray[np.float64], power: int | None = None) -> NDArray[np.float64]:
         """Return T' m, the masses m of all rows gathered at the landmarks: how many rows a landmark stands for."""
-        if self._is_whole:
-            return masses.astype(np.float64)
-        if self.stored_interpolation is not None:
-            return self.stored_interpolation.gather(masses, self._power(power))
-        return interpolation_masses(self.regularizer_of(power), self.restriction(power), masses, self._options)
+        return self._interpolator.gather(masses, self._power(power))
 
     def on_points(self, h_hat: Matrix, power: int | None = None) -> Matrix:
         """Return T h_hat on the distinct points: duplicates have one value, the mean of theirs or a landmark's."""
-        S = self.landmarks
-        values = self.duplicates.mean(h_hat if self._is_whole else self.extend(h_hat, power))
-        values[self.duplicates.group[S]] = h_hat  # T is the identity on S, and equal landmarks have equal values
+        values = self.duplicates.mean(self._interpolator.spread(h_hat, self._power(power)))
+        values[self.duplicates.group[self.landmarks]] = (
+            h_hat  # T is the identity on S, and equal landmarks have equal values
+        )
         return values
-
-    @property
-    def _is_whole(self) -> bool:
-        """Whether every row is a landmark, in the order of the rows."""
-        return len(self.landmarks) == self.n and np.array_equal(self.landmarks, np.arange(self.n))
 
     def place(self, Z: Any) -> Matrix:
         """Return rows of T for new points: the mean of those of their nearest points."""

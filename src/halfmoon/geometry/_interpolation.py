@@ -168,8 +168,8 @@ def interpolation_masses(
 ) -> NDArray[np.float64]:
     """Return T' m, the masses m of all points gathered at the landmarks: the sum of m_i h*_i is that of (T' m)_s h_s.
 
-    One solve. They may be negative, as weights of a quadrature rule may. Points of components without landmark are
-    left out.
+    One solve per column of m, which may be 1-D. They may be negative, as weights of a quadrature rule may. Points of
+    components without landmark are left out.
 
     Examples
     --------
@@ -184,10 +184,11 @@ def interpolation_masses(
     array([2.25, 1.75])
     """
     S = restriction.landmarks
-    seen = np.where(Q.components.covered_by(S)[Q.components.labels] > 0, masses, 0.0)[:, None]
+    covered = Q.components.covered_by(S)[Q.components.labels] > 0
+    seen = masses.reshape(Q.n, -1) * covered[:, None]
     along, present = _along_modes(Q, restriction)
     gathered = restriction.Q_hat @ Q.solve_off_modes(seen, options)[S] + along.T @ (Q.modes[:, present].T @ seen)
-    return gathered[:, 0]
+    return gathered.reshape(len(S), *masses.shape[1:])
 
 
 def _along_modes(Q: Regularizer, restriction: Restriction) -> tuple[Matrix, NDArray[np.intp]]:

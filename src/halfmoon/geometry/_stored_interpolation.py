@@ -99,8 +99,8 @@ class StoredInterpolation:
         return product(self.T[power], h_hat, self.n_jobs)
 
     def gather(self, masses: NDArray[np.float64], power: int) -> NDArray[np.float64]:
-        """Return T' m."""
-        return (masses.astype(np.float32) @ self.T[power]).astype(np.float64)
+        """Return T' m, for one vector of masses or one per column."""
+        return (masses.T.astype(np.float32) @ self.T[power]).astype(np.float64).T
 
     def rounding(self, h_hat: Matrix, power: int) -> Matrix:
         """Return a bound on what float32 changes in `extend`, entry by entry; the solves have errors of their own."""

@@ -1,8 +1,13 @@
 """Graphs on the data: k-NN graphs, edge weights, Laplacians, connected components."""
 
 from halfmoon.graph._adjacency import check_graph
+from halfmoon.graph._appended_index import (
+    AppendedIndex as AppendedIndex,
+)  # for the packages above, as all "import X as X"
+from halfmoon.graph._appended_index import append_links as append_links
+from halfmoon.graph._appended_index import stacked as stacked
 from halfmoon.graph._components import Components, connected_components
-from halfmoon.graph._duplicates import Duplicates as Duplicates  # for the packages above, as all "import X as X"
+from halfmoon.graph._duplicates import Duplicates as Duplicates
 from halfmoon.graph._duplicates import RowLookup as RowLookup
 from halfmoon.graph._duplicates import find_duplicates
 from halfmoon.graph._knn import graph_of_lists, knn_graph

@@ -316,6 +316,38 @@ class DataDependentKernel(BaseEstimator):
         other.warped_ = other._warp(landmark_kernel)
         return other
 
+    def append(self, X_new: Any) -> Self:
+        """Return this kernel with further rows in its graph, as :meth:`halfmoon.Geometry.append` places them.
+
+        With ``method="budget"`` only landmarks are in the graph, and nothing changes.
+
+        Parameters
+        ----------
+        X_new : array-like or scipy sparse of shape (m, d)
+            Rows, which are numbered after those given to `fit`.
+
+        Returns
+        -------
+        DataDependentKernel
+            Fitted.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from halfmoon import DataDependentKernel
+        >>> X = np.random.default_rng(2).normal(size=(50, 2))
+        >>> kernel = DataDependentKernel(n_neighbors=10, n_landmarks=10, random_state=0).fit(X[:40])
+        >>> more = kernel.append(X[40:])
+        >>> len(more.points_), bool(np.allclose(more(X), kernel(X)))         # where a row was predicted, there it is
+        (50, True)
+        """
+        check_is_fitted(self)
+        X_new = self._validate(X_new)
+        geometry = self.geometry_ if self.method == "budget" else self.geometry_.append(X_new)
+        other = self.rewarp(geometry=geometry, landmark_kernel=self.warped_.landmark_kernel)
+        other.n_samples_fit_ = self.n_samples_fit_ + X_new.shape[0]
+        return other
+
     def _warp(self, landmark_kernel: LandmarkKernel | None = None) -> WarpedKernel:
         return warp(
             self.geometry_,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 from dataclasses import replace
 from functools import cached_property
@@ -16,7 +15,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from halfmoon._validation import check_points, validate_data
-from halfmoon.exceptions import CheckpointError, DisconnectedGraphWarning
+from halfmoon.exceptions import CheckpointError
 from halfmoon.kernels import SHARED, DataDependentKernel, fit_small, resolve_kernel
 from halfmoon.regularizers import Regularizer
 from halfmoon.runtime.execution import checkpointing
@@ -25,6 +24,7 @@ from halfmoon.runtime.small_algebra import small_algebra
 from halfmoon.runtime.transaction import transaction
 from halfmoon.semi_supervised._assessment import Comparison
 from halfmoon.semi_supervised._base_columns import BaseColumns
+from halfmoon.semi_supervised._beyond_landmarks import warn_if_beyond_landmarks
 from halfmoon.semi_supervised._choices_without_each import MOST_EXAMPLES
 from halfmoon.semi_supervised._conformal import check_level
 from halfmoon.semi_supervised._decision import DecisionFunction
@@ -33,8 +33,10 @@ from halfmoon.semi_supervised._explain import explain
 from halfmoon.semi_supervised._explanation import Explanation
 from halfmoon.semi_supervised._guarantee import ConformalGuarantee
 from halfmoon.semi_supervised._held_out import held_out_values
+from halfmoon.semi_supervised._instant_refits import store_for_refits
 from halfmoon.semi_supervised._label_issues import LabelIssues
 from halfmoon.semi_supervised._label_noise import find_label_issues
+from halfmoon.semi_supervised._later_rows import with_later_rows
 from halfmoon.semi_supervised._learned import LearnedModel, choices_without_each, coverage_of, learn
 from halfmoon.semi_supervised._mixture_selection import Choice, select_mixture
 from halfmoon.semi_supervised._placed_rows import PlacedRows
@@ -42,7 +44,6 @@ from halfmoon.semi_supervised._problem import LearningProblem
 from halfmoon.semi_supervised._report import Report
 from halfmoon.semi_supervised._training_set import TrainingSet
 from halfmoon.semi_supervised.losses import Loss
-from halfmoon.solvers import SolveOptions
 
 __all__ = ["LapEstimator"]
 
@@ -119,6 +120,57 @@ class LapEstimator(BaseEstimator):
         problem = LearningProblem.of(training, classes, getattr(self, "class_weight", None))
         return self.adopt(self.learn(problem, before.kernel, before.placed, before.base_columns))
 
+    def partial_fit(self, X: Any, y: Any) -> Self:
+        """Append rows that have arrived after `fit`, with or without labels, and learn from all labels there are.
+
+        Graph, landmarks and solves are kept; the new rows are placed by their neighbours (`Geometry.append`). After
+        many of them, `refresh` gives the exact model. The first call on an estimator that is not fitted is `fit`.
+
+        Parameters
+        ----------
+        X : array-like, DataFrame or scipy sparse of shape (m, d)
+            New rows, numbered after those that are there.
+        y : array-like of shape (m,)
+            Their labels, or targets; unlabelled rows are marked as for `fit`.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from halfmoon import LapRLSRegressor
+        >>> X = np.linspace(0.0, 3.0, 60)[:, None]
+        >>> y = np.where(np.arange(60) % 6 == 0, np.sin(X[:, 0]), np.nan)
+        >>> model = LapRLSRegressor().fit(X[::2], y[::2])
+        >>> len(model.partial_fit(X[1::2], y[1::2]).transduction_)
+        60
+        """
+        if "_learned" not in vars(self):
+            return self.fit(X, y)
+        X = check_points(validate_data(self, X, accept_sparse="csr", dtype="numeric", reset=False))
+        with showing(self.verbose):
+            class_weight = getattr(self, "class_weight", None)
+            problem, kernel = with_later_rows(self._learned, X, y, self.read, class_weight)
+            kernel, base_columns = self.prepare_refits(kernel)
+            return self.adopt(self.learn(problem, kernel, self._learned.placed, base_columns))
+
+    def refresh(self) -> Self:
+        """Solve for all rows, those of `partial_fit` included, on the same landmarks: the model that `fit` would give.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self, "decision_")
+        problem, kernel = self._learned.problem, self._learned.kernel
+        with showing(self.verbose):
+            geometry = kernel.geometry_.refresh()
+            exact = kernel.rewarp(geometry=geometry, landmark_kernel=kernel.warped_.landmark_kernel)
+            exact, base_columns = self.prepare_refits(exact)
+            return self.adopt(self.learn(_sharing_rows(problem, exact), exact, base_columns=base_columns))
+
     def learn(
         self,
         problem: LearningProblem,
@@ -139,21 +191,10 @@ class LapEstimator(BaseEstimator):
             )
 
     def prepare_refits(self, kernel: DataDependentKernel) -> tuple[DataDependentKernel, BaseColumns | None]:
-        """Return a fitted kernel with its interpolation stored, and a cache of the base kernel, if these are asked for.
-
-        The base kernel has a say on all rows only where the labels decide about it.
-        """
+        """Return a fitted kernel with its interpolation stored, and a cache of the base kernel, if asked for."""
         if not self.instant_refits:
             return kernel, None
-        folder = check_instant_refits(self.instant_refits, kernel)
-        geometry = kernel.geometry_.storing_interpolation(folder, max_memory=self.max_memory)
-        kernel = kernel.rewarp(geometry=geometry, landmark_kernel=kernel.warped_.landmark_kernel)
-        if kernel.extension != "auto":
-            return kernel, None
-        left = SolveOptions(max_memory=self.max_memory).memory
-        if self.max_memory is not None and folder is None and geometry.stored_interpolation is not None:
-            left -= geometry.stored_interpolation.size
-        return kernel, BaseColumns(kernel.base_kernel_, geometry.X, left, geometry.settings.n_jobs)
+        return store_for_refits(kernel, self.instant_refits, self.max_memory)
 
     def shares(self, problem: LearningProblem) -> NDArray[np.float64] | None:
         """Return the shares of the classes that the user knows."""
@@ -194,7 +235,7 @@ class LapEstimator(BaseEstimator):
 
     def adopt(self, learned: LearnedModel) -> Self:
         """Become the model that was learnt elsewhere, in a search say, from a problem of this estimator."""
-        _warn_if_beyond_landmarks(learned)
+        warn_if_beyond_landmarks(learned)
         self._learned = learned
         self.__dict__.pop("report_", None)  # of the model before
         return self
@@ -457,37 +498,6 @@ def _sharing_rows(problem: LearningProblem, kernel: DataDependentKernel) -> Lear
     is_plain = problem.training is problem.unweighted
     training = unweighted if is_plain else replace(problem.training, X=kernel.points_)
     return replace(problem, training=training, unweighted=unweighted)
-
-
-def _warn_if_beyond_landmarks(learned: LearnedModel) -> None:
-    """Warn of labels that the graph cannot spread; the kernel extension rests on the base kernel everywhere."""
-    kernel = learned.kernel
-    if kernel.extension == "kernel" or not coverage_of(learned.problem, kernel).beyond_landmarks:
-        return
-    components, landmarks = kernel.geometry_.components, kernel.landmark_indices_
-    remains = "the base kernel decides alone" if kernel.extension == "auto" else "only the intercept is learnt"
-    warnings.warn(
-        f"None of the {len(np.unique(learned.problem.training.rows))} labelled rows shares a component of the graph "
-        f"with a landmark: landmarks ({len(landmarks)}) lie in {int((components.covered_by(landmarks) > 0).sum())} of "
-        f"{components.count} components. The graph says nothing about the labels, and {remains}. Use "
-        "landmarks='random', which prefers labelled rows, raise n_landmarks, or connect the graph with "
-        "graph_params={'connect': True}.",
-        DisconnectedGraphWarning,
-        stacklevel=4,
-    )
-
-
-def check_instant_refits(wanted: Any, kernel: DataDependentKernel) -> str | Path | None:
-    """Return the folder for the interpolation, or None for memory; say so where there is nothing to store."""
-    if wanted is not True and not isinstance(wanted, str | Path):
-        raise ValueError(f"The 'instant_refits' parameter must be True, False or a folder. Got {wanted!r} instead.")
-    if kernel.method == "budget" or kernel.extension == "kernel":
-        name, value = ("method", "budget") if kernel.method == "budget" else ("extension", "kernel")
-        raise ValueError(
-            f"instant_refits={wanted!r} stores the interpolation of the graph, which a kernel with {name}={value!r} "
-            f"does not use. Use instant_refits=False, or another {name}."
-        )
-    return None if wanted is True else wanted
 
 
 def _described(value: Any) -> Any:

@@ -41,6 +41,46 @@ class LapClassifier(ClassifierMixin, LapEstimator):
         labeled, classes, numbers = class_labels(y, n)
         return labeled, numbers, classes
 
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+        """Append rows that have arrived after `fit`, with or without labels, and learn from all labels there are.
+
+        Graph, landmarks and solves are kept; the new rows are placed by their neighbours (`Geometry.append`). After
+        many of them, `refresh` gives the exact model. The first call on an estimator that is not fitted is `fit`.
+
+        Parameters
+        ----------
+        X : array-like, DataFrame or scipy sparse of shape (m, d)
+            New rows, numbered after those that are there.
+        y : array-like of shape (m,)
+            Their labels; -1, None, NaN or pandas.NA for unlabelled rows. New classes may be among them.
+        classes : array-like, default=None
+            Labels that are allowed in `y`; None: any. Classes need not be announced.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.datasets import make_moons
+        >>> from halfmoon import LapSVC
+        >>> X, y = make_moons(220, noise=0.1, random_state=0)
+        >>> few = np.where(np.arange(220) % 20 == 0, y, -1)
+        >>> model = LapSVC(n_neighbors=8, random_state=0).fit(X[:200], few[:200])
+        >>> model.partial_fit(X[200:], few[200:]).transduction_.shape
+        (220,)
+        """
+        if classes is not None:
+            given = np.asarray(y)[labeled_mask(y, len(y))]
+            unknown = np.setdiff1d(given, classes)
+            if unknown.size:
+                raise ValueError(
+                    f"y holds {unknown[0]!r}, which is not among classes={np.asarray(classes).tolist()}. Add it there, "
+                    "or leave `classes` out."
+                )
+        return super().partial_fit(X, y)
+
     def adopt(self, learned: LearnedModel) -> Self:
         """Become the model that was learnt elsewhere, in a search say, from a problem of this estimator."""
         problem, shares = learned.problem, self.shares(learned.problem)

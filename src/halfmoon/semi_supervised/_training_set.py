@@ -14,7 +14,7 @@ from halfmoon._validation import check_sample_weight, labeled_mask
 from halfmoon.graph import find_duplicates
 from halfmoon.runtime.storable import storable
 
-__all__ = ["TrainingSet", "class_labels", "regression_targets"]
+__all__ = ["TrainingSet", "class_labels", "label_list", "regression_targets"]
 
 OF_EXAMPLES = ("rows", "targets", "weights", "origins")
 LARGEST_WEIGHT = 1e300  # of an example: thousands of them, divided by a ridge, must not overflow
@@ -201,6 +201,18 @@ def regression_targets(y: Any, n: int) -> tuple[NDArray[np.bool_], NDArray[np.fl
             f"Targets reach {largest:.3g} in size; beyond {LARGEST_TARGET:g} predictions overflow. Use a larger unit."
         )
     return ~np.isnan(targets), targets
+
+
+def label_list(y: Any, n: int) -> list[Any]:
+    """Return the labels of n rows, as Python has them."""
+    labels = _checked(y)
+    labels = labels if isinstance(labels, list) else labels.tolist()
+    if len(labels) != n:
+        raise ValueError(
+            f"y must hold one label per row of X: expected {n}, got {len(labels)}. Mark unlabelled rows with -1 "
+            "(classes) or NaN (targets)."
+        )
+    return labels
 
 
 def _checked(y: Any) -> Any:
