@@ -213,3 +213,12 @@ def test_effort_follows_from_where_neighbours_are():
 def test_bad_query_recall():
     with pytest.raises(ValueError, match=r"'query_recall' parameter must be in \(0, 1\]. Got 2.0"):
         SearchOptions(query_recall=2.0)
+
+
+@pytest.mark.parametrize("far", [1e2, 1e4, 1e8, 1e25])
+def test_rows_far_from_the_data_find_their_neighbors(rng, far):
+    """Float32 cannot order the points for them: exact search answers."""
+    X, Y = rng.normal(size=(6000, 10)), far * rng.normal(size=(20, 10))
+    _, found = NeighborIndex(X).query(Y, 5)
+    _, expected = NeighborIndex(X, method="exact").query(Y, 5)
+    assert_array_equal(found, expected)

@@ -165,7 +165,7 @@ def test_the_diagnosis_bounds_the_rounding(rng, blobs):
     few = labeled(LapSVC, y, rng.permutation(len(y))[:30])
     kernel = DataDependentKernel(n_landmarks=60, n_neighbors=8, random_state=0)
     diagnosis = LapRLSClassifier(kernel=kernel, instant_refits=True).fit(X, few).diagnose()
-    assert "decision values of the training rows: from the stored interpolation, within" in str(diagnosis)
+    assert "decision values of the training rows: from the stored interpolation, which float32 changes by" in str(diagnosis)
     assert 0.0 < diagnosis.interpolation_error < 1e-2
     assert LapRLSClassifier(kernel=kernel).fit(X, few).diagnose().interpolation_error is None
 
@@ -186,7 +186,7 @@ def test_files_and_pickles_are_without_it(rng, blobs, tmp_path):
         assert restored.learned_.base_columns is None
         assert_allclose(values(restored), values(model), atol=1e-6 * np.abs(values(model)).max())
         assert_equal(restored.refit(more), copy.copy(model).refit(more))
-    assert not halfmoon.load(tmp_path / "model.halfmoon").instant_refits
+    assert halfmoon.load(tmp_path / "model.halfmoon").instant_refits is False  # a valid value: it can be fitted again
 
 
 def test_searches_keep_to_it(rng, blobs):

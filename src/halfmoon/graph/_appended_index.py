@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from halfmoon.graph._duplicates import find_duplicates
-from halfmoon.graph._neighbor_index import NeighborIndex, Neighbors
+from halfmoon.graph._exact import Neighbors
+from halfmoon.graph._neighbor_index import NeighborIndex
 from halfmoon.graph._weights import weight_function
 from halfmoon.runtime.storable import storable
 

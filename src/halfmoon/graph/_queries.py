@@ -35,6 +35,7 @@ SAMPLE = 500  # rows whose true neighbours are looked up
 LONGEST = 32  # true neighbours looked up per row
 PROPOSED = 256  # points that the sketch proposes for a row, at most
 PIECES = 16  # that the sample is cut into
+FAR = 2.0  # times the largest norm of a point: float32 orders the points of cells badly for rows farther away
 ROUNDING = 1e-5  # of distances between sketches, relative to the largest norm
 
 
@@ -91,11 +92,11 @@ class CellSearch:
             return self.exact.query(Y, k)
         distances, indices = np.empty((Y.shape[0], k)), np.empty((Y.shape[0], k), dtype=np.intp)
         blocks = _blocks(Y.shape[0], ROWS)
-        asked = _Asked(self.X, self.lookup, self.sketch, self.cells, effort, Y, k)
+        asked = _Asked(self.X, self.lookup, self.sketch, self.largest, self.cells, effort, Y, k)
         with ThreadExecutor(self.options.threads) as executor:
             for rows, found in zip(blocks, executor.map(_answer, asked, blocks), strict=True):
                 distances[rows], indices[rows] = found
-        few = np.flatnonzero(indices[:, -1] < 0)  # in cells that hold fewer than k points together
+        few = np.flatnonzero(indices[:, -1] < 0)  # far away, or in cells that hold fewer than k points together
         if few.size:
             distances[few], indices[few] = self.exact.query(Y[few], k)
         return distances, indices
@@ -140,6 +141,7 @@ class _Asked:
     X: Any
     lookup: RowLookup
     sketch: _Projection
+    largest: float  # norm of a point
     cells: Cells
     effort: Effort
     Y: Any
@@ -147,11 +149,13 @@ class _Asked:
 
 
 def _answer(asked: _Asked, rows: slice) -> Neighbors:
-    """Return the neighbours of some rows of Y; index -1 and distance inf where cells hold too few."""
+    """Return the neighbours of some rows of Y; index -1 and distance inf where exact search is needed."""
     Y, points = asked.Y[rows], asked.sketch(asked.Y[rows])
     cells = np.zeros((len(points), asked.effort.cells), dtype=np.int32)
     nearest_cells(points, asked.cells.means, cells)
     _, found = _scan((asked.cells, asked.effort.points), (points, cells))
+    near = np.linalg.norm(points.astype(np.float64), axis=1) <= FAR * asked.largest
+    found[~near] = -1  # also of rows beyond float32
     return _measure(Y, asked.X, asked.lookup.find(Y), found, asked.k)
 
 

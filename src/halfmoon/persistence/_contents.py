@@ -46,7 +46,10 @@ SPARSE = (sparse.csr_array, sparse.csc_array, sparse.csr_matrix, sparse.csc_matr
 
 # `known_base` is a shortcut; what makes refits instant can be computed again, and is many times the rest. `memory` is a
 # folder of pickles: a file must not say where to read these.
-FORGOTTEN = ("base_columns", "checkpoint", "instant_refits", "known_base", "memory", "progress", "stored_interpolation")
+FORGOTTEN: dict[str, Any] = dict.fromkeys(
+    ("base_columns", "checkpoint", "known_base", "memory", "progress", "stored_interpolation")
+)
+FORGOTTEN["instant_refits"] = False
 NUMBER = "number_in_file"
 
 # The loaders of skops that make data, and those of what a user would call a function.
@@ -135,7 +138,7 @@ class _Copier:
         twin = object.__new__(type(value))
         self.known[id(value)] = (value, twin)
         for name, part in without_caches(value, STORABLE.get(type(value), ())).items():
-            vars(twin)[name] = None if name in FORGOTTEN else self.copy(part, bare)
+            vars(twin)[name] = FORGOTTEN[name] if name in FORGOTTEN else self.copy(part, bare)
         if isinstance(value, GraphExtension) and not bare:
             vars(twin).pop("features", None)  # of size n x n_hat, and not what a decision function looks at
         if isinstance(value, WarpedKernel) and value.extension_name == "kernel":

@@ -21,7 +21,7 @@ from halfmoon.runtime.atomic_write import atomic_write
 __all__ = ["FORMAT_VERSION", "load", "save"]
 
 FORMAT = "halfmoon model"
-FORMAT_VERSION = 5
+FORMAT_VERSION = 4
 LONGEST_HEADER = 1024
 
 

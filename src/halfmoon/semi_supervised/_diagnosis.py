@@ -91,8 +91,8 @@ class Diagnosis:
         if self.interpolation_error is None:
             return []
         return [
-            "decision values of the training rows: from the stored interpolation, within "
-            f"{self.interpolation_error:.1e} of solves with these dual coefficients"
+            "decision values of the training rows: from the stored interpolation, which float32 changes by at most "
+            f"{self.interpolation_error:.1e} for these dual coefficients"
         ]
 
     def __str__(self) -> str:
