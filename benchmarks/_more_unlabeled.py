@@ -20,7 +20,10 @@ JUDGED = 2_000  # originals: the labelled rows are among them, the errors are co
 def more_unlabeled(data: Path, sizes: Sequence[int], draws: int, out: Path) -> list[str]:
     """Return a table of errors: the same labels and the same rows to judge by for every size."""
     X, y = deformed_digits(data, (3, 8), max(sizes), seed=0)
-    lines = ["| rows | error % | standard error | more than with the first size | standard error |", "|---|---|---|---|---|"]
+    lines = [
+        "| rows | error % | standard error | more than with the first size | standard error |",
+        "|---|---|---|---|---|",
+    ]
     errors: dict[int, list[float]] = {}
     for n in sizes:
         errors[n] = [_error(X[:n], y[:n], draw) for draw in range(draws)]

@@ -23,18 +23,18 @@ class Row:
     n: int
     features: int
     graph: list[float]
-    solve: list[float]  # the restriction, set-up included
-    setup_cpu: float  # the same on a cluster: what the client does before its workers begin
+    setup_cpu: float  # of the restriction on a cluster: what the client does before its workers begin
     column_cpu: float  # and what a worker does for one landmark, p solves
     graph_memory: float  # GB beyond the data
     system_memory: float  # GB beyond data and graph
     edges: float
     sent: int  # bytes for each worker
-    fit: list[float]
-    predict: list[float]
-    refit: list[float]  # one label more, and the classes of all rows
-    memory: float  # GB of fit beyond the data
-    error: float  # % on new points
+    solve: list[float] | None = None  # the restriction on this machine, set-up included; None: not measured
+    fit: list[float] | None = None
+    predict: list[float] | None = None
+    refit: list[float] | None = None  # one label more, and the classes of all rows
+    memory: float | None = None  # GB of fit beyond the data
+    error: float | None = None  # % on new points
 
     @property
     def key(self) -> tuple[str, int, int]:
@@ -54,8 +54,12 @@ def write_rows(rows: list[Row], path: Path) -> None:
 
 def exponents(rows: list[Row]) -> dict[str, float]:
     """Return the slope of each step's processor seconds against n, both in logarithms."""
-    n = np.log([row.n for row in rows])
-    return {step: float(np.polyfit(n, np.log([getattr(row, step)[1] for row in rows]), 1)[0]) for step in STEPS[:3]}
+    slopes = {}
+    for step in STEPS[:3]:
+        points = np.log([(row.n, getattr(row, step)[1]) for row in rows if getattr(row, step)])
+        if len(points) > 1:
+            slopes[step] = float(np.polyfit(*points.T, 1)[0])
+    return slopes
 
 
 def markdown(rows: list[Row], digits: list[str], new: int) -> str:
@@ -67,8 +71,15 @@ def markdown(rows: list[Row], digits: list[str], new: int) -> str:
         "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for row in rows:
-        times = " | ".join("{:.2f} ({:.2f})".format(*getattr(row, step)) for step in STEPS)
-        lines.append(f"| {row.family} | {row.n:,} | {row.features} | {times} | {row.memory:.2f} | {row.error:.2f} |")
+        times = [getattr(row, step) for step in STEPS]
+        cells = [
+            row.family,
+            f"{row.n:,}",
+            row.features,
+            *("" if t is None else f"{t[0]:.2f} ({t[1]:.2f})" for t in times),
+        ]
+        cells += ["" if value is None else f"{value:.2f}" for value in (row.memory, row.error)]
+        lines.append(f"| {' | '.join(map(str, cells))} |")
     for family, features in dict.fromkeys((row.family, row.features) for row in rows):
         alike = [row for row in rows if (row.family, row.features) == (family, features)]
         if len(alike) > 1:

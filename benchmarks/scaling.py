@@ -1,9 +1,10 @@
 """From 16,000 to 1,000,000 points (10,000,000 with ``--large``): time of each step, memory, traffic, error, exponents.
 
-Run ``python -m benchmarks.scaling [--features 32 128] [--data DIR] [--out DIR]``. Points of ten curved patches of 4 to 8
-intrinsic dimensions (k = 10, p = 2, 500 landmarks, 100 labels, ten classes), in float32, from an array in memory to a
+Run ``python -m benchmarks.scaling [--features 32 128] [--data DIR] [--out DIR]``. Points of ten curved patches of 4 to
+8 intrinsic dimensions (k = 10, p = 2, 500 landmarks, 100 labels, ten classes), in float32, from an array in memory to a
 fitted classifier; each size in processes of their own, after a warm-up on a few rows. Every row that is measured goes
-to scaling.json at once, beside those of earlier runs. With `--data` (a folder with mnist.npz) also handwritten digits,
+to scaling.json at once, beside those of earlier runs. ``--stages-only`` leaves out all but the stages of a run on a
+cluster: graph, set-up and a few columns. With `--data` (a folder with mnist.npz) also handwritten digits,
 deformed on the fly, of all ten classes, and the question whether more unlabelled rows help: digits 3 against 8 with
 20 labels, beside more and more deformed digits. ``--digits-only`` asks nothing but that question.
 """
@@ -17,7 +18,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -79,21 +80,19 @@ def peak_of(work: Callable[[], Any]) -> tuple[float, Any]:
     return memory("VmHWM") - before, result
 
 
-def parts(X: np.ndarray) -> dict[str, Any]:
-    """Return what graph and restriction take by themselves, and what a cluster would take for some columns of it."""
+def stages(X: np.ndarray) -> dict[str, Any]:
+    """Return what the graph takes, and what a cluster would take for some columns of the restriction."""
     graph_memory, (graph, W) = peak_of(
         lambda: timed(lambda: knn_graph(X, n_neighbors=KERNEL["n_neighbors"], random_state=0))
     )
-    S = select_landmarks(X, KERNEL["n_landmarks"], random_state=0)
-    solve, _ = timed(lambda: restrict(PowerRegularizer(W, power=KERNEL["power"], ridge=RIDGE), S))
+    S = select_landmarks(X, COLUMNS, random_state=0)
     client = CountingClient()
     with distributed(client):
         Q = PowerRegularizer(W, power=KERNEL["power"], ridge=RIDGE)
-        system_memory, (streamed, _) = peak_of(lambda: timed(lambda: restrict(Q, S[:COLUMNS])))
+        system_memory, (streamed, _) = peak_of(lambda: timed(lambda: restrict(Q, S)))
     (call,) = client.calls
     return {
         "graph": graph,
-        "solve": solve,
         "setup_cpu": streamed[1] - call.seconds,
         "column_cpu": call.seconds / COLUMNS,
         "graph_memory": graph_memory,
@@ -101,6 +100,13 @@ def parts(X: np.ndarray) -> dict[str, Any]:
         "edges": W.nnz / 2,
         "sent": call.sent,
     }
+
+
+def solve(X: np.ndarray) -> dict[str, Any]:
+    """Return what the restriction takes on this machine, set-up included."""
+    W = knn_graph(X, n_neighbors=KERNEL["n_neighbors"], random_state=0)
+    S = select_landmarks(X, KERNEL["n_landmarks"], random_state=0)
+    return {"solve": timed(lambda: restrict(PowerRegularizer(W, power=KERNEL["power"], ridge=RIDGE), S))[0]}
 
 
 def few_labels(y: np.ndarray, count: int, seed: int) -> np.ndarray:
@@ -132,13 +138,16 @@ def whole(case: Case) -> dict[str, Any]:
     }
 
 
+PARTS = {"stages": stages, "solve": solve}
+
+
 def run_one(what: str, case: Case) -> None:
     """Measure one case in this process; print the result as JSON."""
     warnings.simplefilter("ignore", DisconnectedGraphWarning)
     warm, labels = case.points(WARM_UP)
-    if what == "parts":
-        parts(warm)
-        print(json.dumps(parts(case.points(case.n)[0])))
+    if what in PARTS:
+        PARTS[what](warm)
+        print(json.dumps(PARTS[what](case.points(case.n)[0])))
         return
     model = LapRLSClassifier(kernel=DataDependentKernel(**KERNEL)).fit(warm, few_labels(labels, LABELS, seed=1))
     model.predict(warm[:100])
@@ -146,15 +155,17 @@ def run_one(what: str, case: Case) -> None:
     print(json.dumps(whole(case)))
 
 
-def measured(case: Case) -> Row:
-    """Measure one case, the parts and the whole in processes of their own."""
-    found: dict[str, Any] = {}
-    for what in ("parts", "whole"):
+def measured(case: Case, wanted: tuple[str, ...], rows: list[Row]) -> list[Row]:
+    """Measure one case in processes of their own; return the rows with it. What is not wanted stays as it was."""
+    key = (case.family, case.n, case.features)
+    found: dict[str, Any] = next((asdict(row) for row in rows if row.key == key), {})
+    for what in wanted:
         command = [sys.executable, "-m", "benchmarks.scaling", "--one", what, str(case.n), str(case.features)]
         command += [] if case.data is None else ["--data", str(case.data)]
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
         found |= json.loads(done.stdout.splitlines()[-1])
-    return Row(family=case.family, n=case.n, features=case.features, **found)
+    new = Row(**found | {"family": case.family, "n": case.n, "features": case.features})
+    return [*(row for row in rows if row.key != key), new]
 
 
 def cases(options: argparse.Namespace) -> list[Case]:
@@ -174,6 +185,7 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="+", default=list(SIZES))
     parser.add_argument("--features", type=int, nargs="+", default=[32], help="dimensions that the patches lie in")
     parser.add_argument("--large", action="store_true", help=f"also {LARGE:,} points")
+    parser.add_argument("--stages-only", action="store_true", help="graph, set-up and columns; no fit")
     parser.add_argument("--draws", type=int, default=10, help="draws of the labels of digits 3 against 8")
     parser.add_argument("--digits", type=int, nargs="+", default=[2_000, 12_000, 200_000], help="rows of 3 against 8")
     parser.add_argument("--digits-only", action="store_true", help="3 against 8 and nothing else")
@@ -185,8 +197,7 @@ def main() -> None:
     options.out.mkdir(parents=True, exist_ok=True)
     rows = read_rows(options.out / "scaling.json")
     for case in [] if options.digits_only else cases(options):
-        new = measured(case)
-        rows = [*(row for row in rows if row.key != new.key), new]
+        rows = measured(case, ("stages",) if options.stages_only else ("stages", "solve", "whole"), rows)
         print(rows[-1], flush=True)
         write_rows(rows, options.out / "scaling.json")
     digits = more_unlabeled(options.data, options.digits, options.draws, options.out) if options.data else []
