@@ -21,13 +21,15 @@ def more_unlabeled(data: Path, sizes: Sequence[int], draws: int, out: Path) -> l
     """Return a table of errors: the same labels and the same rows to judge by for every size."""
     X, y = deformed_digits(data, (3, 8), max(sizes), seed=0)
     lines = [
-        "| rows | error % | standard error | more than with the first size | standard error |",
+        "| rows | error % | standard error | difference from the first size | standard error |",
         "|---|---|---|---|---|",
     ]
     errors: dict[int, list[float]] = {}
     for n in sizes:
-        errors[n] = [_error(X[:n], y[:n], draw) for draw in range(draws)]
-        (out / "more_unlabeled.json").write_text(json.dumps(errors, indent=1))
+        errors[n] = []
+        for draw in range(draws):
+            errors[n].append(_error(X[:n], y[:n], draw))
+            (out / "more_unlabeled.json").write_text(json.dumps(errors, indent=1))
         gain = np.subtract(errors[n], errors[sizes[0]])
         cells = f"{n:,}", *_mean_and_error(np.array(errors[n])), *_mean_and_error(gain)
         lines.append(f"| {' | '.join(cells)} |")

@@ -1,7 +1,7 @@
 """The cost model of ``halfmoon plan``: laws of the stages, fitted to what `benchmarks.scaling` measured.
 
 Run ``python -m benchmarks.cost_model scaling.json --command "..."`` after it. Writes the laws with their runs to
-src/halfmoon/planning/costs.json, and with ``--docs docs`` the chart of docs/scaling.md; prints the table of residuals.
+src/halfmoon/planning/costs.json, and with ``--docs docs`` the chart of docs/scaling.md; prints coefficients and residuals.
 Patches are fitted; digits are other data, and show how far the laws carry.
 """
 
@@ -30,6 +30,7 @@ LAWS = {  # stage -> which of constant, log2 and feature its law has
     "graph_memory": (1, 0, 1),
     "setup_memory": (1, 0, 0),
 }
+SECONDS = ("graph", "setup", "column", "rest")
 SMALL = 64_000  # below, a stage finds room in what the warm-up left behind, and its peak says nothing
 
 
@@ -62,6 +63,16 @@ def fitted(stage: str, rows: list[Row]) -> Stage:
     return Stage(*coefficients.tolist(), residual=float(residual))
 
 
+def laws(stages: dict[str, Stage]) -> list[str]:
+    """Return the table of coefficients, per row in microseconds or bytes."""
+    lines = ["| stage | constant | per doubling | per feature | largest residual |", "|---|---|---|---|---|"]
+    for name, law in stages.items():
+        unit, factor = ("µs", 1e6) if name in SECONDS else ("B", 1.0)
+        cells = [f"{factor * value:.3g} {unit}" for value in (law.constant, law.log2, law.feature)]
+        lines.append(f"| {name} | {' | '.join(cells)} | {100 * law.residual:.0f} % |")
+    return lines
+
+
 def residuals(stages: dict[str, Stage], rows: list[Row]) -> list[str]:
     """Return the table of what was measured, and how far the laws are off."""
     lines = [f"| data | rows | features | {' | '.join(stages)} |", "|---|---|---|" + "---|" * len(stages)]
@@ -77,7 +88,7 @@ def residuals(stages: dict[str, Stage], rows: list[Row]) -> list[str]:
 def _figure(stage: str, value: float, n: int) -> str:
     if stage == "column":
         return f"{1000 * value:.3g} ms"
-    return f"{value:.3g} s" if stage in ("graph", "setup", "rest") else f"{value / n:.0f} B"
+    return f"{value:.3g} s" if stage in SECONDS else f"{value / n:.0f} B"
 
 
 def main() -> None:
@@ -97,7 +108,7 @@ def main() -> None:
         "stages": {name: vars(stage) for name, stage in stages.items()},
     }
     COSTS.write_text(json.dumps(stored, indent=1) + "\n")
-    print("\n".join(residuals(stages, rows)))
+    print("\n".join([*laws(stages), "", *residuals(stages, rows)]))
     if options.docs:
         draw(rows, stages, options.docs / "images" / "scaling.png")
 
