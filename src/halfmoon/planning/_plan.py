@@ -60,6 +60,9 @@ class Plan:
     leader_bytes, worker_bytes : int
         The most that is held at one time, by the leader and by each worker. One machine is both, and its memory is
         that of the leader.
+    stored_bytes : int
+        What one machine holds besides, if half of its free memory has room for it: the columns of all landmarks, which
+        halve the solves. 0 on a cluster.
     sent_bytes, returned_bytes : int
         Traffic of all workers together.
     problems : tuple of str
@@ -77,6 +80,7 @@ class Plan:
     steps: tuple[Step, ...]
     leader_bytes: int
     worker_bytes: int
+    stored_bytes: int
     sent_bytes: int
     returned_bytes: int
     problems: tuple[str, ...]
@@ -93,12 +97,17 @@ class Plan:
             f"{self.rows:,} rows x {self.features} features, {self.landmarks:,} landmarks, "
             + (f"one machine, {self.threads} threads" if one else f"{self.workers} workers x {self.threads} threads"),
             "",
-            *(f"{step.name:<30} {_time(step.seconds):>10}   {step.where}" for step in self.steps),
+            *(
+                f"{step.name:<30} {_time(step.seconds):>10}   {'' if one else step.where}".rstrip()
+                for step in self.steps
+            ),
             f"{'in all':<30} {_time(self.seconds):>10}",
             "",
             f"{'memory' if one else 'memory of the leader':<30} {_size(self.leader_bytes):>10}",
         ]
-        if not one:
+        if one:
+            lines.append(f"{'columns, where there is room':<30} {_size(self.stored_bytes):>10}")
+        else:
             lines += [
                 f"{'memory of each worker':<30} {_size(self.worker_bytes):>10}",
                 f"{'sent to the workers':<30} {_size(self.sent_bytes):>10}",
@@ -169,6 +178,7 @@ def plan(
         steps=_steps(costs, n, d, m, w, t, (sent * _hops(w) + returned) * 8e-9 / gigabits),
         leader_bytes=_leader_bytes(costs, n, d, m) + (t * WORKSPACE * n if w == 1 else 0),
         worker_bytes=_bytes_of("system", costs, n, d) + 8 * n * _columns_in_one_call(m) + t * WORKSPACE * n,
+        stored_bytes=8 * n * m if w == 1 else 0,
         sent_bytes=w * sent,
         returned_bytes=returned,
         problems=_problems(costs, n, d),
@@ -183,7 +193,11 @@ def _steps(costs: Costs, n: int, d: int, m: int, w: int, t: int, travel: float) 
         Step("graph", "leader", costs.stages["graph"].of(n, d) / t),
         Step("order and factor", "leader", costs.stages["setup"].of(n, d)),
         Step("broadcasts and results", "network", travel),
-        Step(f"solves, {rounds} rounds of tiles", "workers", rounds * TILE * costs.stages["column"].of(n, d)),
+        Step(
+            f"solves, {rounds} {'round' if rounds == 1 else 'rounds'} of tiles",
+            "workers",
+            rounds * TILE * costs.stages["column"].of(n, d),
+        ),
         Step("labelled rows, decision", "leader", costs.stages["rest"].of(n, d)),
     ]
     return tuple(step for step in steps if w > 1 or step.where != "network")
