@@ -32,6 +32,8 @@ def draw(rows: list[Row], stages: Mapping[str, Stage], path: Path) -> None:
     judged = [row for row in alike if row.error is not None]
     error.plot([row.n for row in judged], [row.error for row in judged], color=color(0), marker=marker(0))
     error.set(xscale="log", title="error on new points", ylabel="per cent", ylim=(0, None))
+    error.set_xticks([row.n for row in judged], [f"{row.n:,}" for row in judged])
+    error.minorticks_off()
     for axis in (time, memory):
         axis.axvspan(max(n), FAR[-1], color=GREY, alpha=0.12, linewidth=0)
         axis.set(xscale="log", yscale="log")

@@ -76,7 +76,7 @@ def test_a_broadcast_reaches_all_workers_in_rounds_that_triple_the_copies():
 def test_the_plan_says_what_cannot_be_done():
     assert plan(**LARGE).problems == ()
     (problem,) = plan(**LARGE | {"rows": 1e9}).problems
-    assert "31 bits" in problem
+    assert "31 and 32 bits" in problem
     assert f"! {problem}" in str(plan(**LARGE | {"rows": 1e9}))
 
 

@@ -20,8 +20,9 @@ LABELS, CLASSES = 100, 10
 LABELED_LANDMARKS = 80  # of the labels, if there are as many landmarks
 TILE = 16  # columns that are solved together
 WORKSPACE = TILE * (2 * 8 + 4 * 4)  # bytes per row and thread: two arrays in float64, four in float32
-INT32_ENTRIES = 2**31 - 1  # entries of the graph that the factor can number
-BYTES_PER_ENTRY = 12  # of the graph as CSR: float64 and int32
+GRAPH_ENTRY = 12  # bytes of an entry of the graph as CSR: float64 and int32
+FACTOR_ENTRY = 2 * 8  # bytes: float32 and uint32, stored by rows and by columns
+SYSTEM_ROW = 80  # bytes per row of what workers are sent, but for the entries of graph (4 each) and factor
 HOPS = 2  # from the leader through the scheduler to the first worker
 GROWTH = 3  # a holder sends two copies in one round of Dask's broadcast
 
@@ -238,12 +239,15 @@ def _hops(w: int) -> int:
 
 
 def _problems(costs: Costs, n: int, d: int) -> tuple[str, ...]:
-    entries = _bytes_of("edges", costs, n, d) / BYTES_PER_ENTRY
-    if entries <= INT32_ENTRIES:
+    """Return what this version cannot count: half-edges in int32, places in the factor in uint32."""
+    entries = _bytes_of("edges", costs, n, d) / GRAPH_ENTRY
+    factor = (_bytes_of("system", costs, n, d) - SYSTEM_ROW * n - 4 * entries) / FACTOR_ENTRY
+    excess = max(entries / 2**31, factor / 2**32)
+    if excess < 1.0:
         return ()
     return (
-        f"the graph has {entries:.2g} entries, and the factor numbers them in 31 bits: at most "
-        f"{n * INT32_ENTRIES / entries:.2g} rows. Cut the rows into parts (docs, page Scaling).",
+        f"the graph has {entries:.2g} entries and its factor {factor:.2g}, which are counted in 31 and 32 bits: "
+        f"enough for about {n / excess:.2g} rows. Cut the rows into parts (docs, page Scaling).",
     )
 
 
