@@ -39,11 +39,16 @@ def curved_patches(
 
 
 def deformed_digits(
-    data: Path, digits: tuple[int, ...], n: int, *, seed: int
+    data: Path, digits: tuple[int, ...], n: int, *, seed: int, held_out: bool = False
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Return n handwritten digits: all originals first, in random order, then smoothly deformed copies of them."""
+    """Return n handwritten digits: all originals first, in random order, then smoothly deformed copies of them.
+
+    A tenth of the originals is held out: neither they nor copies of them are among the others.
+    """
     rng, archive = np.random.default_rng(seed), np.load(data / "mnist.npz")
     rows = rng.permutation(np.flatnonzero(np.isin(archive["y"], digits)))
+    kept = len(rows) - len(rows) // 10
+    rows = rows[kept:] if held_out else rows[:kept]
     images, y = archive["X"][rows].reshape(-1, 28, 28), archive["y"][rows]
     source = np.arange(n) % len(rows)
     X = np.empty((n, 784), np.uint8)

@@ -1,10 +1,12 @@
-"""From 16,000 to 1,000,000 points (10,000,000 with ``--large``): time of each step, memory, error, exponents.
+"""From 16,000 to 1,000,000 points (10,000,000 with ``--large``): time of each step, memory, traffic, error, exponents.
 
-Run ``python -m benchmarks.scaling [--data DIR] [--out DIR]``. Points of ten curved patches of 4 to 8 intrinsic
-dimensions in 32 (k = 10, p = 2, 500 landmarks, 100 labels, ten classes), in float32, from an array in memory to a
-fitted classifier; each size in a process of its own, after a warm-up on a few rows. With `--data` (a folder with
-mnist.npz) also the question whether more unlabelled rows help: digits 3 against 8 with 20 labels, beside more and more
-deformed digits.
+Run ``python -m benchmarks.scaling [--features 32 128] [--data DIR] [--out DIR]``. Points of ten curved patches of 4 to
+8 intrinsic dimensions (k = 10, p = 2, 500 landmarks, 100 labels, ten classes), in float32, from an array in memory to a
+fitted classifier; each size in processes of their own, after a warm-up on a few rows. Every row that is measured goes
+to scaling.json at once, beside those of earlier runs. ``--stages-only`` leaves out all but the stages of a run on a
+cluster: graph, set-up and a few columns. With `--data` (a folder with mnist.npz) also handwritten digits,
+deformed on the fly, of all ten classes, and the question whether more unlabelled rows help: digits 3 against 8 with
+20 labels, beside more and more deformed digits. ``--digits-only`` asks nothing but that question.
 """
 
 from __future__ import annotations
@@ -22,50 +24,89 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks._machine import machine
+from benchmarks._counting_client import CountingClient
 from benchmarks._memory import forget_peak, memory
+from benchmarks._more_unlabeled import more_unlabeled
 from benchmarks._scaling_data import curved_patches, deformed_digits
-from halfmoon import DataDependentKernel, LapRLSClassifier, restrict, select_landmarks
+from benchmarks._scaling_report import Row, markdown, read_rows, write_rows
+from halfmoon import DataDependentKernel, LapRLSClassifier, distributed, restrict, select_landmarks
 from halfmoon.exceptions import DisconnectedGraphWarning
 from halfmoon.graph import knn_graph
 from halfmoon.regularizers import PowerRegularizer
 
 SIZES = (16_000, 64_000, 250_000, 1_000_000)
 LARGE = 10_000_000
+DEFORMED = 250_000  # the most deformed digits: 784 bytes each
 NEW = 20_000  # points to predict
 LABELS = 100
-KERNEL = {"n_neighbors": 10, "power": 2, "n_landmarks": 500, "random_state": 0}
+RIDGE = 1e-2
+KERNEL = {"n_neighbors": 10, "power": 2, "n_landmarks": 500, "ridge": RIDGE, "random_state": 0}
+COLUMNS = 64  # landmarks that are solved for as on a cluster
 WARM_UP = 12_000
-DIGITS = (2_000, 12_000, 200_000)
 
 
 @dataclass(frozen=True)
-class Row:
-    """One size."""
+class Case:
+    """Which points, and how many."""
 
     n: int
-    graph: float  # seconds
-    solve: float
-    fit: float
-    predict: float  # seconds for NEW points
-    refit: float  # one label more, and the classes of all rows
-    memory: float  # GB, above what the data take
-    error: float  # % on new points
+    features: int
+    data: Path | None  # of the digits; None: curved patches
+
+    @property
+    def family(self) -> str:
+        """Name of the kind of points."""
+        return "patches" if self.data is None else "digits"
+
+    def points(self, n: int, *, new: bool = False) -> tuple[np.ndarray, np.ndarray]:
+        """Return points and classes; new ones come from the same patches, or from other originals."""
+        if self.data is None:
+            return curved_patches(n, seed=0, draw=int(new), features=self.features)
+        return deformed_digits(self.data, tuple(range(10)), n, seed=0, held_out=new)
 
 
-def timed(work: Callable[[], Any]) -> tuple[float, Any]:
-    """Return seconds and result."""
-    start = time.perf_counter()
+def timed(work: Callable[[], Any]) -> tuple[list[float], Any]:
+    """Return seconds of the clock and of the processor, and the result."""
+    start, cpu = time.perf_counter(), time.process_time()
     result = work()
-    return time.perf_counter() - start, result
+    return [time.perf_counter() - start, time.process_time() - cpu], result
 
 
-def parts(X: np.ndarray) -> tuple[float, float]:
-    """Return the seconds of the graph and of the restriction by themselves."""
-    graph, W = timed(lambda: knn_graph(X, n_neighbors=KERNEL["n_neighbors"], random_state=0))
+def peak_of(work: Callable[[], Any]) -> tuple[float, Any]:
+    """Return the most GB that were held beyond what was held before, and the result."""
+    forget_peak()
+    before = memory("VmRSS")
+    result = work()
+    return memory("VmHWM") - before, result
+
+
+def stages(X: np.ndarray) -> dict[str, Any]:
+    """Return what the graph takes, and what a cluster would take for some columns of the restriction."""
+    graph_memory, (graph, W) = peak_of(
+        lambda: timed(lambda: knn_graph(X, n_neighbors=KERNEL["n_neighbors"], random_state=0))
+    )
+    S = select_landmarks(X, COLUMNS, random_state=0)
+    client = CountingClient()
+    with distributed(client):
+        Q = PowerRegularizer(W, power=KERNEL["power"], ridge=RIDGE)
+        system_memory, (streamed, _) = peak_of(lambda: timed(lambda: restrict(Q, S)))
+    (call,) = client.calls
+    return {
+        "graph": graph,
+        "setup_cpu": streamed[1] - call.seconds,
+        "column_cpu": call.seconds / COLUMNS,
+        "graph_memory": graph_memory,
+        "system_memory": system_memory,
+        "edges": W.nnz / 2,
+        "sent": call.sent,
+    }
+
+
+def solve(X: np.ndarray) -> dict[str, Any]:
+    """Return what the restriction takes on this machine, set-up included."""
+    W = knn_graph(X, n_neighbors=KERNEL["n_neighbors"], random_state=0)
     S = select_landmarks(X, KERNEL["n_landmarks"], random_state=0)
-    solve, _ = timed(lambda: restrict(PowerRegularizer(W, power=KERNEL["power"], ridge=1e-2), S))
-    return graph, solve
+    return {"solve": timed(lambda: restrict(PowerRegularizer(W, power=KERNEL["power"], ridge=RIDGE), S))[0]}
 
 
 def few_labels(y: np.ndarray, count: int, seed: int) -> np.ndarray:
@@ -76,16 +117,13 @@ def few_labels(y: np.ndarray, count: int, seed: int) -> np.ndarray:
     return few
 
 
-def whole(n: int) -> dict[str, float]:
+def whole(case: Case) -> dict[str, Any]:
     """Return the times of a classifier from array to refit, its memory and its error."""
-    X, y = curved_patches(n, seed=0)
-    Z, truth = curved_patches(NEW, seed=0, draw=1)
+    X, y = case.points(case.n)
+    Z, truth = case.points(NEW, new=True)
     few = few_labels(y, LABELS, seed=1)
     model = LapRLSClassifier(kernel=DataDependentKernel(**KERNEL))
-    forget_peak()
-    before = memory("VmRSS")
-    fit, _ = timed(lambda: model.fit(X, few))
-    peak = memory("VmHWM") - before
+    peak, (fit, _) = peak_of(lambda: timed(lambda: model.fit(X, few)))
     predict, classes = timed(lambda: model.predict(Z))
     more = few.copy()
     unlabeled = np.flatnonzero(few < 0)[0]
@@ -100,68 +138,43 @@ def whole(n: int) -> dict[str, float]:
     }
 
 
-def run_one(what: str, n: int) -> None:
-    """Measure one size in this process; print the result as JSON."""
+PARTS = {"stages": stages, "solve": solve}
+
+
+def run_one(what: str, case: Case) -> None:
+    """Measure one case in this process; print the result as JSON."""
     warnings.simplefilter("ignore", DisconnectedGraphWarning)
-    warm, labels = curved_patches(WARM_UP, seed=2)
-    if what == "parts":
-        parts(warm)
-        graph, solve = parts(curved_patches(n, seed=0)[0])
-        print(json.dumps({"graph": graph, "solve": solve}))
+    warm, labels = case.points(WARM_UP)
+    if what in PARTS:
+        PARTS[what](warm)
+        print(json.dumps(PARTS[what](case.points(case.n)[0])))
         return
     model = LapRLSClassifier(kernel=DataDependentKernel(**KERNEL)).fit(warm, few_labels(labels, LABELS, seed=1))
     model.predict(warm[:100])
     del model, warm
-    print(json.dumps(whole(n)))
+    print(json.dumps(whole(case)))
 
 
-def measured(n: int) -> Row:
-    """Measure one size, the parts and the whole in processes of their own."""
-    found: dict[str, float] = {}
-    for what in ("parts", "whole"):
-        command = [sys.executable, "-m", "benchmarks.scaling", "--one", what, str(n)]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
+def measured(case: Case, wanted: tuple[str, ...], rows: list[Row]) -> list[Row]:
+    """Measure one case in processes of their own; return the rows with it. What is not wanted stays as it was."""
+    key = (case.family, case.n, case.features)
+    found: dict[str, Any] = next((asdict(row) for row in rows if row.key == key), {})
+    for what in wanted:
+        command = [sys.executable, "-m", "benchmarks.scaling", "--one", what, str(case.n), str(case.features)]
+        command += [] if case.data is None else ["--data", str(case.data)]
+        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
         found |= json.loads(done.stdout.splitlines()[-1])
-    return Row(n, **found)
+    new = Row(**found | {"family": case.family, "n": case.n, "features": case.features})
+    return [*(row for row in rows if row.key != key), new]
 
 
-def more_unlabeled(data: Path, draws: int) -> list[str]:
-    """Return errors on digits 3 against 8 with 20 labels, beside more and more deformed digits."""
-    lines = ["| rows | error % | standard error |", "|---|---|---|"]
-    X, y = deformed_digits(data, (3, 8), max(DIGITS), seed=0)
-    for n in DIGITS:
-        errors = []
-        for draw in range(draws):
-            labeled = np.random.default_rng(draw).choice(min(DIGITS), 20, replace=False)
-            few = np.full(n, -1)
-            few[labeled] = y[labeled]
-            kernel = DataDependentKernel(n_landmarks=500, random_state=draw)
-            model = LapRLSClassifier(kernel=kernel).fit(X[:n], few)
-            rest = np.setdiff1d(np.arange(min(DIGITS)), labeled)  # the same rows for every n
-            errors.append(100 * np.mean(model.transduction_[rest] != y[rest]))
-        lines.append(f"| {n:,} | {np.mean(errors):.2f} | {np.std(errors, ddof=1) / np.sqrt(draws):.2f} |")
-        print(lines[-1], flush=True)
-    return lines
-
-
-def markdown(rows: list[Row], digits: list[str]) -> str:
-    """Return the tables and the exponents."""
-    lines = [
-        f"Machine: {machine('numpy', 'numba', 'scikit-learn')}.",
-        "",
-        f"| n | graph s | solve s | fit s | predict {NEW:,} s | refit s | memory GB | error % |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
-    lines += [
-        f"| {r.n:,} | {r.graph:.2f} | {r.solve:.2f} | {r.fit:.2f} | {r.predict:.2f} | {r.refit:.2f} | {r.memory:.2f} "
-        f"| {r.error:.2f} |"
-        for r in rows
-    ]
-    if len(rows) > 1:
-        n, steps = np.log([r.n for r in rows]), ("graph", "solve", "fit")
-        slopes = {step: np.polyfit(n, np.log([getattr(r, step) for r in rows]), 1)[0] for step in steps}
-        lines += ["", "Exponents: " + ", ".join(f"{name} {slope:.2f}" for name, slope in slopes.items()) + "."]
-    return "\n".join([*lines, "", *digits, ""])
+def cases(options: argparse.Namespace) -> list[Case]:
+    """Return what is to be measured."""
+    sizes = [*options.sizes, *([LARGE] if options.large else [])]
+    chosen = [Case(n, features, None) for features in options.features for n in sizes]
+    if options.data:
+        chosen += [Case(n, 784, options.data) for n in sizes if n <= DEFORMED]
+    return chosen
 
 
 def main() -> None:
@@ -170,23 +183,26 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help="folder with mnist.npz")
     parser.add_argument("--out", type=Path, default=Path("benchmark-results"))
     parser.add_argument("--sizes", type=int, nargs="+", default=list(SIZES))
+    parser.add_argument("--features", type=int, nargs="+", default=[32], help="dimensions that the patches lie in")
     parser.add_argument("--large", action="store_true", help=f"also {LARGE:,} points")
-    parser.add_argument("--draws", type=int, default=10, help="draws of the labels of the digits")
-    parser.add_argument("--one", nargs=2, metavar=("WHAT", "N"), help=argparse.SUPPRESS)
+    parser.add_argument("--stages-only", action="store_true", help="graph, set-up and columns; no fit")
+    parser.add_argument("--draws", type=int, default=10, help="draws of the labels of digits 3 against 8")
+    parser.add_argument("--digits", type=int, nargs="+", default=[2_000, 12_000, 200_000], help="rows of 3 against 8")
+    parser.add_argument("--digits-only", action="store_true", help="3 against 8 and nothing else")
+    parser.add_argument("--one", nargs=3, metavar=("WHAT", "N", "FEATURES"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
-        run_one(options.one[0], int(options.one[1]))
+        run_one(options.one[0], Case(int(options.one[1]), int(options.one[2]), options.data))
         return
     options.out.mkdir(parents=True, exist_ok=True)
-    rows: list[Row] = []
-    for n in [*options.sizes, *([LARGE] if options.large else [])]:
-        rows.append(measured(n))
+    rows = read_rows(options.out / "scaling.json")
+    for case in [] if options.digits_only else cases(options):
+        rows = measured(case, ("stages",) if options.stages_only else ("stages", "solve", "whole"), rows)
         print(rows[-1], flush=True)
-        (options.out / "scaling.json").write_text(json.dumps([asdict(row) for row in rows], indent=1))
-        (options.out / "scaling.md").write_text(markdown(rows, []))
-    digits = more_unlabeled(options.data, options.draws) if options.data else []
-    (options.out / "scaling.md").write_text(markdown(rows, digits))
-    print(markdown(rows, digits))
+        write_rows(rows, options.out / "scaling.json")
+    digits = more_unlabeled(options.data, options.digits, options.draws, options.out) if options.data else []
+    (options.out / "scaling.md").write_text(markdown(rows, digits, NEW))
+    print(markdown(rows, digits, NEW))
 
 
 if __name__ == "__main__":

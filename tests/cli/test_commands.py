@@ -233,3 +233,15 @@ def test_models_of_python_are_not_taken_for_models_of_tables(files, halfmoon):
     result = halfmoon("predict bare.hm moons.npz --out x.csv")
     assert result.exit_code == 2
     assert "holds a LapSVC" in result.stderr
+
+
+def test_plan(halfmoon):
+    line = "plan --rows 1e8 --features 128 --landmarks 1000 --workers 20"
+    text = halfmoon(line).stdout
+    assert "100,000,000 rows x 128 features, 1,000 landmarks, 20 workers x 2 threads" in text
+    for part in ("memory of each worker", "sent to the workers", "more than one machine was not measured"):
+        assert part in text
+    facts = json.loads(halfmoon(f"{line} --json").stdout)
+    assert facts["planned_seconds"] == pytest.approx(sum(step["seconds"] for step in facts["steps"]))
+    assert (facts["rows"], facts["workers"]) == (10**8, 20)
+    assert halfmoon(f"{line} --quiet").stdout == ""

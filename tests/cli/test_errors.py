@@ -213,6 +213,24 @@ def test_mistakes_in_the_command_line(halfmoon, line):
         assert (result.exit_code, result.stderr) == (2, "")
 
 
+PLANS = {
+    "--rows 0 --features 3": "'rows' must be a whole number of at least 16,000. Got 0.0. Write it as 1000000 or 1e6.",
+    "--rows nan --features 3": "'rows' must be a whole number",
+    "--rows 1e6 --features 2.5": "'features' must be a whole number of at least 1. Got 2.5.",
+    "--rows 1e6 --features 3 --landmarks 1e7": "There are 10,000,000 landmarks for 1,000,000 rows.",
+    "--rows 1e6 --features 3 --workers -2": "'workers' must be a whole number of at least 1. Got -2.0.",
+    "--rows 1e6 --features 3 --threads 0": "'threads' must be a whole number of at least 1. Got 0.0.",
+    "--rows 1e6 --features 3 --gigabits 0": "'gigabits' must be a positive number. Got 0.0.",
+    "--rows 1e6": "Missing option '--features'",
+    "--rows many --features 3": "'--rows'",
+}
+
+
+@pytest.mark.parametrize("options", PLANS)
+def test_plans_of_nonsense(halfmoon, options):
+    check(halfmoon(f"plan {options}"), PLANS[options])
+
+
 def test_help_without_a_command(halfmoon):
     result = halfmoon("")
     assert result.stdout.strip() == halfmoon("--help").stdout.strip()
