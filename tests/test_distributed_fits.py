@@ -106,3 +106,20 @@ def test_a_checkpoint_refuses_functions(roll, tmp_path, name, function):
     model = LapRLSClassifier(kernel=DataDependentKernel(**{name: function}), checkpoint=tmp_path / "run")
     with pytest.raises(CheckpointError, match=f"The '{name}' parameter is a function"):
         model.fit(X, y)
+
+
+@pytest.mark.filterwarnings("ignore::halfmoon.exceptions.DisconnectedGraphWarning")
+def test_functions_need_no_checkpoint(roll):
+    X, y = (part[:60] for part in roll)
+    named, own = (
+        LapRLSClassifier(kernel=DataDependentKernel(metric=metric, n_landmarks=20, random_state=0)).fit(X, y)
+        for metric in ("manhattan", lambda a, b: np.abs(a - b).sum())
+    )
+    np.testing.assert_allclose(own.decision_function_, named.decision_function_, rtol=1e-6, atol=1e-9)
+
+
+def test_who_listens_does_not_matter_to_a_checkpoint(roll, tmp_path):
+    X, y = (part[:300] for part in roll)
+    for _ in range(2):  # another function each time
+        kernel = DataDependentKernel(n_landmarks=20, random_state=0, graph_params={"progress": lambda *step: None})
+        LapRLSClassifier(kernel=kernel, checkpoint=tmp_path / "run").fit(X, y)

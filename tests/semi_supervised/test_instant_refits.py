@@ -165,7 +165,9 @@ def test_the_diagnosis_bounds_the_rounding(rng, blobs):
     few = labeled(LapSVC, y, rng.permutation(len(y))[:30])
     kernel = DataDependentKernel(n_landmarks=60, n_neighbors=8, random_state=0)
     diagnosis = LapRLSClassifier(kernel=kernel, instant_refits=True).fit(X, few).diagnose()
-    assert "decision values of the training rows: from the stored interpolation, which float32 changes by" in str(diagnosis)
+    assert "decision values of the training rows: from the stored interpolation, which float32 changes by" in str(
+        diagnosis
+    )
     assert 0.0 < diagnosis.interpolation_error < 1e-2
     assert LapRLSClassifier(kernel=kernel).fit(X, few).diagnose().interpolation_error is None
 

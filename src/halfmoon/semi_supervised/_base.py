@@ -15,16 +15,15 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from halfmoon._validation import check_points, validate_data
-from halfmoon.exceptions import CheckpointError
 from halfmoon.kernels import SHARED, DataDependentKernel, fit_small, resolve_kernel
 from halfmoon.regularizers import Regularizer
-from halfmoon.runtime.execution import checkpointing
 from halfmoon.runtime.progress import showing
 from halfmoon.runtime.small_algebra import small_algebra
 from halfmoon.runtime.transaction import transaction
 from halfmoon.semi_supervised._assessment import Comparison
 from halfmoon.semi_supervised._base_columns import BaseColumns
 from halfmoon.semi_supervised._beyond_landmarks import warn_if_beyond_landmarks
+from halfmoon.semi_supervised._checkpointed import checkpointed
 from halfmoon.semi_supervised._choices_without_each import MOST_EXAMPLES
 from halfmoon.semi_supervised._conformal import check_level
 from halfmoon.semi_supervised._decision import DecisionFunction
@@ -91,7 +90,7 @@ class LapEstimator(BaseEstimator):
         """
         with showing(self.verbose), transaction(self) as staged:
             problem = staged.problem(X, y, sample_weight)
-            with checkpointing(self.checkpoint, staged.fingerprint(problem)):
+            with checkpointed(self.checkpoint, staged.resolved_kernel(), problem.training):
                 kernel, base_columns = staged.prepare_refits(staged.fit_kernel(problem))
                 problem = _sharing_rows(problem, kernel)
                 staged.adopt(staged.learn(problem, kernel, base_columns=base_columns))
@@ -209,18 +208,6 @@ class LapEstimator(BaseEstimator):
         if training.X.shape[0] == 1:
             raise ValueError("All rows of X are equal (1 distinct sample): there is nothing to learn from.")
         return LearningProblem.of(training, classes, getattr(self, "class_weight", None))
-
-    def fingerprint(self, problem: LearningProblem) -> dict[str, Any]:
-        """Return what graph and solves depend on, by name: a checkpoint of something else is refused."""
-        params = self.resolved_kernel().get_params()
-        for name in ("metric", "landmarks"):
-            if callable(params[name]):
-                raise CheckpointError(
-                    f"The '{name}' parameter is a function, and a checkpoint cannot tell whether a later run has the "
-                    "same one. Use a name, or fit without checkpoint."
-                )
-        described = {name: _described(value) for name, value in params.items() if name not in ("memory", "n_jobs")}
-        return {"rows": problem.training.X, "labelled rows": problem.training.rows, **described}
 
     def resolved_kernel(self) -> DataDependentKernel:
         """Return the kernel that will be fitted."""
@@ -498,15 +485,6 @@ def _sharing_rows(problem: LearningProblem, kernel: DataDependentKernel) -> Lear
     is_plain = problem.training is problem.unweighted
     training = unweighted if is_plain else replace(problem.training, X=kernel.points_)
     return replace(problem, training=training, unweighted=unweighted)
-
-
-def _described(value: Any) -> Any:
-    """Describe a parameter in the same way in every process."""
-    if isinstance(value, np.ndarray | sparse.csr_array):
-        return value
-    if isinstance(value, np.random.RandomState | np.random.Generator):
-        return type(value).__name__  # what it drew is in the checkpoint
-    return str(getattr(value, "__qualname__", None) or repr(value))
 
 
 def _numbers_rows(kernel: DataDependentKernel) -> bool:
