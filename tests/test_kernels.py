@@ -425,3 +425,10 @@ def test_budget_with_a_rule_of_ones_own(data):
     X, _ = data
     kernel = make(method="budget", n_landmarks=20, landmarks=lambda X, size, labeled, rng: np.arange(size)).fit(X)
     assert_array_equal(kernel.landmark_indices_, np.arange(20))
+
+
+def test_kernel_functions_are_given_numbers_that_do_not_wrap(rng):
+    X = rng.integers(150, 255, size=(30, 4), dtype=np.uint8)
+    base, other = BaseKernel(lambda A, B: A @ B.T, {}), X.astype(np.float64)
+    np.testing.assert_allclose(base(X, X), other @ other.T)
+    np.testing.assert_allclose(base.columns(X, other), other @ other.T, rtol=1e-6)

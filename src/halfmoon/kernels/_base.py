@@ -75,6 +75,7 @@ class BaseKernel:
         if isinstance(self.kernel, GPKernel):
             return np.asarray(self.kernel(A, B), dtype=np.float64)
         if callable(self.kernel):
+            A, B = (rows.astype(np.float64) if rows.dtype.kind in "ui" else rows for rows in (A, B))  # bytes would wrap
             K = np.asarray(self.kernel(A, B, **self.params), dtype=np.float64)
             if K.shape != (A.shape[0], B.shape[0]):
                 raise ValueError(
