@@ -17,6 +17,7 @@ from sklearn.metrics.pairwise import laplacian_kernel, polynomial_kernel
 from halfmoon import DataDependentKernel, Geometry
 from halfmoon.exceptions import DisconnectedGraphWarning, LandmarkWarning, NotPositiveSemidefiniteError
 from halfmoon.graph import knn_graph
+from halfmoon.kernels import BaseKernel
 from halfmoon.kernels._base import median_gamma
 from halfmoon.regularizers import AmplifiedResistance, HeatRegularizer, PowerRegularizer
 from reference import power_pinv, rbf, sindhwani_kernel

@@ -20,14 +20,19 @@ COMMAND = "python -m benchmarks.accuracy --data DIR"
 def write_pages(results: Sequence[Result], methods: Sequence[str], out: Path, docs: Path | None) -> None:
     """Write tables and picture to the folder of results, and to the documentation if it is named."""
     plain = [r for r in results if not r.tuned]
-    if not plain:
+    if not results:
         raise SystemExit(f"{out} has no results: run the benchmark without --report first.")
+    if docs is not None and not plain:
+        raise SystemExit(
+            f"{out} has no results of the defaults, which {docs} shows: run the benchmark without --tuned."
+        )
     names = [m for m in methods if not m.endswith(PRIORS)]
     panels = {title: Errors.of(plain, view, list(SETS), names) for view, title in VIEWS.items()}
     folders = [out] if docs is None else [out, docs]
     for folder in folders:
         _write(folder / "accuracy.md", "\n".join(page(results, methods)) + "\n")
-        draw_ranks(panels, (folder / "images" if folder == docs else folder) / "accuracy.png")
+        if plain:
+            draw_ranks(panels, (folder / "images" if folder == docs else folder) / "accuracy.png")
     if docs is not None:
         comparison = docs / "comparison.md"
         _write(comparison, replaced(comparison.read_text(), "\n".join(short(plain, methods))))

@@ -34,7 +34,7 @@ def graph_methods(*, priors: bool) -> Iterator[Method]:
     yield Method(f"Laplace{note}", partial(graph_method, "laplace", priors=priors), grid=laplace)
     yield Method(f"Poisson{note}", partial(graph_method, "poisson", priors=priors))  # nothing to tune
     if priors:
-        mbo = {"mu": [0.1, 1.0, 10.0], "Ns": [10, 40]}
+        mbo = {"mu": [1.0, 0.1, 10.0], "Ns": [40, 10]}
         yield Method(f"Poisson MBO{note}", partial(graph_method, "poisson_mbo", priors=True), grid=mbo)
 
 
@@ -63,11 +63,11 @@ LAMDA_SSL = (
     Method(
         "LAMDA LapSVM",
         partial(lamda, "LapSVM"),
-        grid={"gamma_A": [0.003, 0.03], "gamma_I": [0.0, 1.0, 100.0]},
+        grid={"gamma_A": [0.03, 0.003], "gamma_I": [0.0, 1.0, 100.0]},
         two_classes=True,
         largest=SQUARE,
     ),
-    Method("LAMDA TSVM", partial(lamda, "TSVM"), grid={"Cl": [1, 15, 100]}, two_classes=True),
+    Method("LAMDA TSVM", partial(lamda, "TSVM"), grid={"Cl": [15, 1, 100]}, two_classes=True),
     Method(
         "LAMDA SemiBoost",
         partial(lamda, "SemiBoost"),
@@ -75,20 +75,20 @@ LAMDA_SSL = (
         two_classes=True,
         largest=SQUARE,
     ),
-    Method("LAMDA Co-training", partial(lamda, "Co_Training"), grid={"k": [10, 50]}, two_classes=True),
+    Method("LAMDA Co-training", partial(lamda, "Co_Training"), grid={"k": [50, 10]}, two_classes=True),
     Method("LAMDA Tri-training", partial(lamda, "Tri_Training")),
-    Method("LAMDA Assemble", partial(lamda, "Assemble"), grid={"T": [10, 100]}),
-    Method("LAMDA SSGMM", partial(lamda, "SSGMM"), grid={"max_iterations": [3, 30]}),
+    Method("LAMDA Assemble", partial(lamda, "Assemble"), grid={"T": [100, 10]}),
+    Method("LAMDA SSGMM", partial(lamda, "SSGMM"), grid={"max_iterations": [300, 3, 30]}),
     Method(
         "LAMDA LabelPropagation",
         partial(lamda, "LabelPropagation"),
-        grid={"gamma": [0.01, 0.1, 1.0, 10.0]},
+        grid={"gamma": [1.0, 0.01, 0.1, 10.0]},
         largest=SQUARE,
     ),
     Method(
         "LAMDA LabelSpreading",
         partial(lamda, "LabelSpreading"),
-        grid={"gamma": [0.01, 0.1, 1.0, 10.0], "alpha": [0.2, 0.9]},
+        grid={"gamma": [1.0, 0.01, 0.1, 10.0], "alpha": [0.2, 0.9]},
         largest=SQUARE,
     ),
 )

@@ -75,7 +75,7 @@ class Method:
     suffixes : tuple of str
         These suffixes.
     grid : dict
-        What ``--tuned`` tries.
+        What ``--tuned`` tries; the default is the first value of each parameter, so that it wins ties.
     tune : callable or None
         A search of the method's own, in place of cross-validation over `grid`.
     two_classes : bool

@@ -10,19 +10,20 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
+from sklearn.model_selection import ParameterGrid
 from sklearn.svm import SVC
 
 from benchmarks.accuracy.data import SETS
 from benchmarks.accuracy.draws import LABELS, draw
-from benchmarks.accuracy.ours import SCIKIT_LEARN
-from benchmarks.accuracy.pages import BEGIN, END, replaced
+from benchmarks.accuracy.ours import HALFMOON, SCIKIT_LEARN, SEARCH
+from benchmarks.accuracy.pages import BEGIN, END, replaced, write_pages
 from benchmarks.accuracy.problem import Answer, Method, Problem, read_problem, write_arrays
 from benchmarks.accuracy.ranks import best_method, critical_difference, mean_ranks, near_best
 from benchmarks.accuracy.report import Errors, behind, lost_rows, mean_over, set_tables, summary
 from benchmarks.accuracy.run import Plan, TookTooLong, Worker, run
 from benchmarks.accuracy.store import Result, Store
 from benchmarks.accuracy.tuning import tuned
-from halfmoon import LapRLSClassifier
+from halfmoon import DataDependentKernel, LapRLSClassifier
 from halfmoon.exceptions import DisconnectedGraphWarning
 
 
@@ -175,6 +176,46 @@ def test_tuning_finds_the_candidate_that_finds_hidden_labels_again(rng):
     problem = Problem(np.zeros((40, 1)), None, few, None, None, None, seed=0)
     answers = tuned(Method("m", solve, grid={"flip": [True, False]}), problem)
     np.testing.assert_array_equal(answers[""].train, y)
+
+
+def test_tuning_keeps_the_default_where_labels_cannot_tell():
+    few = np.repeat([0, 1, -1], 3)
+    problem = Problem(np.zeros((9, 1)), None, few, None, None, None, seed=0)
+    used = []
+
+    def solve(problem, C=1.0):
+        used.append(C)
+        return {"": Answer(np.abs(few))}
+
+    tuned(Method("m", solve, grid={"C": [1.0, 10.0]}), problem)
+    assert used[-1] == 1.0
+
+
+@pytest.mark.filterwarnings("ignore:The `probability` parameter:FutureWarning")
+@pytest.mark.parametrize("method", SCIKIT_LEARN, ids=lambda method: method.name)
+def test_grids_begin_with_the_default(method):
+    drawn = draw("wine", SETS["wine"], None, 0, 0)
+    problem = Problem(drawn.X, drawn.X_new, drawn.few(3), None, None, None, drawn.seed)
+    first = next(iter(ParameterGrid(method.grid)))
+    default, candidate = method.solve(problem)[""], method.solve(problem, **first)[""]
+    np.testing.assert_array_equal(candidate.train, default.train)
+    np.testing.assert_array_equal(candidate.new(), default.new())
+
+
+def test_grids_of_the_kernel_begin_with_the_default():
+    default = DataDependentKernel().get_params()
+    dense = next(method.grid for method in HALFMOON if method.grid)
+    for grid in (SEARCH, dense):
+        for name, value in next(iter(ParameterGrid(grid))).items():
+            assert default[name.removeprefix("kernel__")] == value
+
+
+def test_a_tuned_run_alone_makes_tables_but_does_not_replace_the_documentation(tmp_path):
+    results = [Result("wine", "LapSVC", 5, 0, True, 0, train=2.0, new=1.0, fit=1.0)]
+    write_pages(results, ["LapSVC"], tmp_path, None)
+    assert "## Tuned by cross-validation" in (tmp_path / "accuracy.md").read_text()
+    with pytest.raises(SystemExit, match="no results of the defaults"):
+        write_pages(results, ["LapSVC"], tmp_path, tmp_path)
 
 
 def test_tables_say_who_is_best_and_who_did_not_run():
