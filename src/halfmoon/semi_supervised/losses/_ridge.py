@@ -136,7 +136,8 @@ class RidgePath:
         if not (masses.min() >= 1.0 / MODERATE and masses.max() <= MODERATE):
             return None
         root = np.sqrt(self.weights)
-        eigenvalues, V = linalg.eigh(root[:, None] * self.K * root, check_finite=False, driver="evd")
+        # Not SciPy's eigh, which keeps the other threads waiting: mixtures are decomposed side by side.
+        eigenvalues, V = np.linalg.eigh(root[:, None] * self.K * root)
         return np.maximum(eigenvalues, 0.0), V
 
     def _inverse(self, alpha: float) -> Matrix:
