@@ -14,14 +14,13 @@ from numpy.typing import NDArray
 
 from halfmoon.runtime._numba.float32_products import add_columns, multiply_rows
 from halfmoon.runtime.executor import ThreadExecutor, thread_count
-from halfmoon.runtime.ranges import ranges
 
 __all__ = ["combination", "combination_rounding", "product", "product_rounding"]
 
 Matrix = NDArray[np.float64]
 Single = NDArray[np.float32]
 Addresses = NDArray[np.uint64]
-ROWS_PER_TASK = 1024  # sums of columns stay in cache
+ROWS_PER_TASK = 4096  # handing out a task costs a tenth of a millisecond; the sums of ten columns stay in cache
 ROUNDING = 2.0**-24 * 1.001  # of |A| |h|; sums in float64 are far below the last digit of the factor
 
 
@@ -74,22 +73,22 @@ def combination_rounding(columns: Sequence[Single], h: Matrix, n_jobs: int | Non
 
 def _in_threads(task: Any, prepared: Any, n: int, n_jobs: int | None) -> Matrix:
     with ThreadExecutor(thread_count(n_jobs)) as executor:
-        return np.concatenate(list(executor.map(task, prepared, ranges(n, ROWS_PER_TASK))))
+        return np.concatenate(list(executor.map(task, prepared, range(0, n, ROWS_PER_TASK))))
 
 
-def _multiply(prepared: tuple[Single, Matrix, bool], rows: tuple[int, int]) -> Matrix:
+def _multiply(prepared: tuple[Single, Matrix, bool], first: int) -> Matrix:
     """Multiply some rows: a task."""
     A, h, absolute = prepared
-    here = np.asarray(A[slice(*rows)])
+    here = np.asarray(A[first : first + ROWS_PER_TASK])
     total = np.empty((len(here) + 3, h.shape[1] + h.shape[1] % 2))
     multiply_rows(np.abs(here) if absolute else here, _padded(h.T, 2), total)
     return total[: len(here), : h.shape[1]]
 
 
-def _combine(prepared: tuple[Sequence[Single], Addresses | None, Matrix], rows: tuple[int, int]) -> Matrix:
+def _combine(prepared: tuple[Sequence[Single], Addresses | None, Matrix], first: int) -> Matrix:
     """Combine some rows of the columns, or of their absolute values if they come without addresses: a task."""
     columns, addresses, h = prepared
-    first, last = rows
+    last = min(first + ROWS_PER_TASK, len(columns[0]))
     if addresses is None:
         columns = [np.abs(column[first:last]) for column in columns]
         addresses = _addresses(columns)
@@ -107,5 +106,7 @@ def _addresses(columns: Sequence[Single]) -> Addresses:
 
 
 def _padded(H: Matrix, multiple: int) -> Matrix:
-    """Return H with rows of zeros after its own, up to a multiple of some number."""
-    return np.concatenate([H, np.zeros((-len(H) % multiple, H.shape[1]))])
+    """Return H, C-ordered, with rows of zeros after its own, up to a multiple of some number."""
+    padded = np.zeros((len(H) + -len(H) % multiple, H.shape[1]))
+    padded[: len(H)] = H
+    return padded

@@ -49,13 +49,15 @@ def multiply_rows(
     """Set total <- A H', four rows at a time, each read once; the next four are on their way meanwhile."""
     n, k = A.shape
     rows = np.zeros((4, k))
+    share = 8 * k // H.shape[0] + LINE  # of the next four rows, asked for during each turn below
     for i in range(0, n, 4):
         for r in range(min(4, n - i)):
             for j in range(k):
                 rows[r, j] = A[i + r, j]
-        for offset in range((i + 4) * k, min(i + 8, n) * k, LINE):
-            prefetch(A, offset)
         for c in range(0, H.shape[0], 2):
+            ahead = (i + 4) * k + (c // 2) * share
+            for offset in range(ahead, min(ahead + share, n * k), LINE):
+                prefetch(A, offset)  # not all at once: that many requests would wait for each other
             a0, a1, a2, a3 = 0.0, 0.0, 0.0, 0.0
             b0, b1, b2, b3 = 0.0, 0.0, 0.0, 0.0
             for j in range(k):
