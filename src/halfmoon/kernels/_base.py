@@ -25,7 +25,7 @@ SEMIDEFINITE = ("chi2", "cosine", "laplacian", "linear", "rbf")
 UNIT_DIAGONAL = ("laplacian", "rbf")
 TAKES_GAMMA = ("chi2", "laplacian", "poly", "polynomial", "rbf", "sigmoid")
 DIAGONAL_BLOCK = 32  # rows a block while reading a diagonal off square blocks
-PANEL = 1024  # rows per task while evaluating columns
+PANEL = 4096  # rows per task while evaluating columns
 
 
 @storable

@@ -20,6 +20,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from contextvars import copy_context
+from functools import cache
 from itertools import count
 from typing import Any, Self, TypeVar
 
@@ -49,8 +50,14 @@ class Stopped(BaseException):
 def thread_count(n_jobs: int | None) -> int:
     """Return how many threads `n_jobs` means: None and -1 are all cores."""
     if n_jobs is None or n_jobs == -1:
-        return int(joblib.cpu_count())
+        return _cores()
     return check_integer("n_jobs", n_jobs, low=1, advice="None or -1 means all cores.")
+
+
+@cache
+def _cores() -> int:
+    """Count once: looking at affinities and quotas takes as long as a small task."""
+    return int(joblib.cpu_count())
 
 
 def stop_flag() -> NDArray[np.uint8]:

@@ -133,6 +133,9 @@ def select_mixture(
     executor: Executor | None = None,
 ) -> Choice:
     """Return the kernel that was named, or the best sum of graph and base kernel, with the best ridge."""
+    if executor is not None:
+        names = sorted(set().union(*_mixtures(extension, coverage)))
+        list(executor.map(KernelMixture.gram, mixture, names))  # side by side; `mixture` keeps what they are made of
     tried = trials(mixture, problem, extension, coverage)
     losses = np.array(list(map(Trials.losses, tried) if executor is None else executor.map(_losses_of, None, tried)))
     best, ridge = np.unravel_index(losses.argmin(), losses.shape)

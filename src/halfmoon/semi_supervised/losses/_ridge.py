@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -117,9 +116,10 @@ class RidgePath:
         >>> bool(np.allclose(path.residuals([0.1, 1.0])[1], path.at(1.0).residuals))
         True
         """
-        if self._spectrum is None:
+        spectrum = self._spectrum()
+        if spectrum is None:
             return np.stack([self.at(alpha).residuals for alpha in alphas])
-        eigenvalues, V = self._spectrum
+        eigenvalues, V = spectrum
         root = np.sqrt(self.weights)[:, None]
         right = np.column_stack([np.ones(len(self.Y)), self.Y])
         shrunk = 1.0 / (eigenvalues + np.asarray(alphas)[:, None])
@@ -129,14 +129,17 @@ class RidgePath:
         diagonal = (np.square(root * V) @ shrunk.T).T[:, :, None] - np.square(sums) / total
         return np.divide(dual, diagonal, out=np.tile(self.Y, (len(alphas), 1, 1)), where=diagonal > 0.0)
 
-    @cached_property
     def _spectrum(self) -> tuple[NDArray[np.float64], Matrix] | None:
-        """Eigenvalues and eigenvectors of W^1/2 K W^1/2; None where weights differ by too much for it."""
+        """Return eigenvalues and eigenvectors of W^1/2 K W^1/2; None where weights differ by too much for it.
+
+        Mixtures are decomposed side by side. Hence no cached property, whose lock all objects share in Python 3.11, and
+        not SciPy's eigh, which keeps other threads waiting.
+        """
         masses = self.weights * np.diagonal(self.K)
         if not (masses.min() >= 1.0 / MODERATE and masses.max() <= MODERATE):
             return None
         root = np.sqrt(self.weights)
-        eigenvalues, V = linalg.eigh(root[:, None] * self.K * root, check_finite=False, driver="evd")
+        eigenvalues, V = np.linalg.eigh(root[:, None] * self.K * root)
         return np.maximum(eigenvalues, 0.0), V
 
     def _inverse(self, alpha: float) -> Matrix:

@@ -1,0 +1,1 @@
+"""Compiled loops of what every layer uses."""
