@@ -34,7 +34,7 @@ RECALLS = {0.95: 1.25, 0.99: 1.5}  # recall -> how many times as fast as the bes
 SLOWER = 1.1  # halfmoon claims never to take more than so many times the best peer's time
 HOPELESS = 2.0  # times the time of another peer that reaches the highest recall: no dearer settings are tried
 SEEDS = (0, 1, 2)
-WARM_UP = 3000  # rows
+WARM_UP = 20_000  # rows: as many as the approximate search is chosen for, so that it is what gets compiled
 PACKAGES = ("numpy", "numba", "pynndescent", "faiss-cpu", "hnswlib")
 
 Measurement = dict[str, Any]  # case, search, setting, seed, label, seconds, cpu, recall, memory

@@ -1,6 +1,7 @@
 """The compiled steps of approximate search against slow oracles."""
 
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,9 +12,10 @@ from halfmoon.graph import NeighborIndex, SearchOptions
 from halfmoon.graph._numba.distances import rank_of
 from halfmoon.graph._numba.lists import NOBODY, insert_key, key_of, list_entries, reverse_lists
 from halfmoon.graph._numba.projection_tree import search_cells
-from halfmoon.graph._numba.refinement import audit_rows, rank_rows, refine
-from halfmoon.graph._projection_tree import neighbors_in
-from halfmoon.runtime.executor import stop_flag
+from halfmoon.graph._numba.refinement import rank_rows, refine
+from halfmoon.graph._projection_tree import neighbors_in, room_for
+from halfmoon.graph._truth import true_neighbors
+from halfmoon.runtime.executor import ThreadExecutor, stop_flag
 from halfmoon.runtime.jit import njit
 
 
@@ -21,6 +23,11 @@ from halfmoon.runtime.jit import njit
 def ranks_of(space, pairs, ranks):
     for p in range(len(pairs)):
         ranks[p] = rank_of(space, pairs[p, 0], pairs[p, 1])
+
+
+@njit
+def insert_neighbor(keys, rank, neighbor):
+    insert_key(keys, key_of(rank, neighbor))
 
 
 def spaces(rng, n):
@@ -76,7 +83,7 @@ def test_a_list_keeps_the_nearest_of_what_is_inserted_each_once(rng):
     for _ in range(200):
         neighbor = int(rng.integers(40))
         rank = neighbor % 5  # the same neighbour always comes at the same distance
-        insert_key(keys, key_of(rank, neighbor))
+        insert_neighbor(keys, rank, neighbor)
         held[neighbor] = rank
         if rng.random() < 0.2:
             keys[keys != NOBODY] &= ~np.int64(1)  # no longer fresh
@@ -139,15 +146,16 @@ def test_lists_are_ranked_by_exact_distances(rng):
 def test_an_audit_finds_the_true_neighbours(rng, start):
     n, k = 700, 5
     X, row = rng.normal(size=(n, 10)), rng.permutation(n).astype(np.int32)
-    head = np.ascontiguousarray(X[row, :3].astype(np.float32))
+    search = SimpleNamespace(points=X[row, :3].astype(np.float32), exact_space=(X, row))
     squares = np.square(X[row][:, None] - X[row]).sum(axis=2)
     np.fill_diagonal(squares, np.inf)
-    sample, truth = np.sort(rng.choice(n, 20, replace=False)), np.full((20, k), NOBODY)
+    search.sample, found = np.sort(rng.choice(n, 20, replace=False)), np.full((20, k), NOBODY)
     if start:
         ranks = squares.astype(np.float32).view(np.int32)
-        rank_rows((X, row), sample, random_lists(rng, ranks, 8)[sample], stop_flag(), truth)
-    audit_rows((X, row), head, np.float32(1e-4), np.float32(1e-4), sample, stop_flag(), truth)
-    assert_array_equal(neighbors_in(truth), np.argsort(squares[sample], axis=1)[:, :k])
+        rank_rows((X, row), search.sample, random_lists(rng, ranks, 8)[search.sample], stop_flag(), found)
+    with ThreadExecutor(2) as executor:
+        truth = true_neighbors(search, found, executor)
+    assert_array_equal(neighbors_in(truth), np.argsort(squares[search.sample], axis=1)[:, :k])
 
 
 def test_cells_are_searched_completely(rng):
@@ -162,7 +170,7 @@ def test_cells_are_searched_completely(rng):
         keys, where = np.full((n, c), NOBODY), (members, bounds, means, near, 0, cells)
         unit = np.float32(1.0 if space is points else 1e6)  # codes have nothing to do with the points: no limit
         for _ in range(2):
-            search_cells(points, space, unit, *where, n - 1, stop_flag(), keys)
+            search_cells(points, space, unit, *where, stop_flag(), *room_for(bounds, cells, 5, n - 1), keys)
         squares = np.square(rows[:, None].astype(float) - rows).sum(axis=2)
         np.fill_diagonal(squares, np.inf)
         expected = np.argsort(squares, axis=1, kind="stable")[members, :c]

@@ -49,8 +49,8 @@ class ApproximateSearch:
             # Points in the order of a tree: those of a cell, and near cells, lie together in memory.
             self.cells = ProjectionTree(head, self.draw_seed(), executor)
             self.row = self.cells.members
-            self.points = executor.run(_in_order_of, (points, self.row))
-            self.head = self.points if points.shape[1] <= HEAD else executor.run(_in_order_of, (head, self.row))
+            self.points = _in_order_of(points, self.row, executor)
+            self.head = np.ascontiguousarray(self.points[:, :HEAD])
             self.whole = self.sketch.components is None  # few features: float32 holds them in no more cache lines
             self.codes = self.points if self.whole else self.sketch.codes(X, self.row, self.points, executor)
             self.unit = 1.0 if self.whole else self.sketch.unit
@@ -89,9 +89,16 @@ def exact_space(X: Any, row: NDArray[Any]) -> tuple[Any, NDArray[Any]]:
     return ((X.data, X.indices, X.indptr) if sparse.issparse(X) else X), row
 
 
-def _in_order_of(prepared: tuple[NDArray[np.float32], NDArray[np.int32]]) -> NDArray[np.float32]:
+def _in_order_of(points: NDArray[np.float32], row: NDArray[np.int32], executor: Executor) -> NDArray[np.float32]:
+    ordered, pieces = np.empty_like(points), ranges(len(row), ROWS)
+    for (lo, hi), part in zip(pieces, executor.map(_take, (points, row), pieces), strict=True):
+        ordered[lo:hi] = part
+    return ordered
+
+
+def _take(prepared: tuple[NDArray[np.float32], NDArray[np.int32]], rows: tuple[int, int]) -> NDArray[np.float32]:
     points, row = prepared
-    return points[row]
+    return points[row[slice(*rows)]]
 
 
 def _measure_rows(prepared: tuple[Any, NDArray[np.int32], NDArray[np.int32]], points: tuple[int, int]) -> Neighbors:

@@ -14,6 +14,7 @@ __all__ = ["FLOAT32_SPANS", "column_means", "fits_float32", "row_blocks", "unit_
 
 BLOCK = 1 << 24  # numbers converted at once
 FLOAT32_SPANS = 1e-15, 1e17
+FEW = 256  # rows
 
 
 def row_blocks(X: Any, size: int = BLOCK) -> Iterator[slice]:
@@ -35,9 +36,16 @@ def fits_float32(X: Any) -> bool:
     """Return whether float32 holds the squares of the largest differences."""
     if sparse.issparse(X):
         span = float(np.abs(X.data).max(initial=0.0))
+    elif float(X.max()) - float(X.min()) < FLOAT32_SPANS[1] and _span(X[:FEW]) > FLOAT32_SPANS[0]:
+        return True  # no feature spans more than all of them do, and some rows span enough: three times as fast
     else:
-        span = float((X.max(axis=0) - X.min(axis=0).astype(np.float64)).max())
+        span = _span(X)
     return span == 0.0 or FLOAT32_SPANS[0] < span < FLOAT32_SPANS[1]
+
+
+def _span(X: NDArray[Any]) -> float:
+    """Return the largest range of a feature."""
+    return float((X.max(axis=0) - X.min(axis=0).astype(np.float64)).max())
 
 
 def unit_rows(X: Any) -> Any:

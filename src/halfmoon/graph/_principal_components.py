@@ -17,6 +17,7 @@ __all__ = ["GRAM_FEATURES", "MOST", "SAMPLE_ROWS", "Sample", "centered", "princi
 MOST = 128  # components
 SAMPLE_ROWS = 4096  # that the components are found on
 GRAM_FEATURES = 2048  # features up to which a d x d Gram matrix is used
+GRAM_ROWS = 1024  # that add to the Gram matrix in one piece of work
 
 
 @dataclass(frozen=True)
@@ -42,15 +43,26 @@ def principal_components(sample: Sample, executor: Executor) -> tuple[NDArray[np
 
     They come from the d x d Gram matrix or, given a seed, from a randomised singular value decomposition.
     """
-    return executor.run(_components, sample)
+    gram = None
+    if sample.seed is None:
+        blocks = [slice(start, start + GRAM_ROWS) for start in range(0, sample.rows.shape[0], GRAM_ROWS)]
+        gram = sum(executor.map(_gram, sample.rows, blocks))
+    return executor.run(_components, (sample, gram))
 
 
-def _components(sample: Sample) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+def _gram(rows: NDArray[np.float32], block: slice) -> NDArray[np.float32]:
+    return rows[block].T @ rows[block]
+
+
+def _components(
+    prepared: tuple[Sample, NDArray[np.float32] | None],
+) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+    sample, gram = prepared
     rows, d = sample.rows, sample.rows.shape[1]
     size = min(MOST, d, rows.shape[0])
-    if sample.seed is None:
-        values, vectors = linalg.eigh((rows.T @ rows).astype(np.float64), subset_by_index=[d - size, d - 1])
-        values, vectors = values[::-1], vectors[:, ::-1]
+    if gram is not None:
+        values, vectors = linalg.eigh(gram, subset_by_index=[d - size, d - 1])
+        values, vectors = values[::-1].astype(np.float64), vectors[:, ::-1]
     else:
         _, singular, vectors = randomized_svd(rows, size, n_iter=2, random_state=sample.seed)
         values, vectors = singular**2, vectors.T

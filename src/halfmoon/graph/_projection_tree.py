@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halfmoon.graph._numba.lists import NOBODY
-from halfmoon.graph._numba.projection_tree import cell_means, search_cells, split_cells
+from halfmoon.graph._numba.projection_tree import LANES, cell_means, search_cells, split_cells
 from halfmoon.runtime.executor import Executor, stop_flag
 from halfmoon.runtime.ranges import ranges
 
@@ -22,6 +22,7 @@ __all__ = ["ProjectionTree", "Searched", "neighbors_in", "search_tree"]
 CELL = 64  # points of a cell, about
 TOP_LEVELS = 5  # of a tree, split by one thread before the others get a branch each
 CELLS = 256  # cells in one piece of work, at most
+LARGEST_CODE = 127
 
 
 class ProjectionTree:
@@ -51,14 +52,15 @@ class ProjectionTree:
         ]
         return np.concatenate(list(executor.map(_split_branch, prepared, branches)))
 
-    def near(self, probes: int, seed: int, executor: Executor) -> NDArray[np.int32]:
-        """Return the cells to search for each cell: itself, then the nearest by their means."""
+    def near(self, probes: int, seed: int, coded: bool, executor: Executor) -> NDArray[np.int32]:
+        """Return the cells to search for each cell: itself, then the nearest by their means, or by codes of these."""
         itself = np.arange(self.count, dtype=np.int32)
         if self.count <= probes:
             others = np.tile(itself[:-1], (self.count, 1))
             return np.hstack([itself[:, None], others + (others >= itself[:, None])])
         keys = np.full((self.count, probes - 1), NOBODY)
-        keys = search_tree(Searched(self.means, self.means, 1.0), keys, seed, 4 * probes, probes - 1, executor)
+        means = Searched.by_codes(self.means) if coded else Searched(self.means, self.means, 1.0)
+        keys = search_tree(means, keys, seed, 4 * probes, probes - 1, executor)
         return np.hstack([itself[:, None], neighbors_in(keys)])
 
 
@@ -69,6 +71,17 @@ class Searched:
     points: NDArray[np.float32]
     space: Any
     unit: float  # squared distance of points per squared distance in the space
+
+    @classmethod
+    def by_codes(cls, points: NDArray[np.float32]) -> Searched:
+        """Return points whose distances are measured by codes of one byte per coordinate."""
+        scale = LARGEST_CODE / max(float(np.abs(points).max()), float(np.finfo(np.float32).tiny))
+        return cls(points, np.rint(points * np.float32(scale)).astype(np.int8), scale**-2)
+
+    @property
+    def coded(self) -> bool:
+        """Whether distances are those of codes."""
+        return isinstance(self.space, np.ndarray) and self.space.dtype == np.int8
 
 
 def neighbors_in(keys: NDArray[np.int64]) -> NDArray[np.int32]:
@@ -84,7 +97,7 @@ def search_tree(
     `kept` points are kept per point by their distances in the tree; the lists hold distances in the space.
     """
     cells = ProjectionTree(searched.points, seed, executor)
-    near = cells.near(probes, seed, executor)
+    near = cells.near(probes, seed, searched.coded, executor)  # as lists are made: no other type is compiled
     merged, pieces = np.empty_like(keys), ranges(cells.count, CELLS)
     prepared = (searched, cells, near, kept, keys)
     for (lo, hi), found in zip(pieces, executor.map(_search_near, prepared, pieces), strict=True):
@@ -99,7 +112,8 @@ def _split_branch(
     points, bounds, seed = prepared
     first, last, levels, members = branch
     members = members.copy()
-    split_cells(points, bounds, first, last, levels, seed, stop_flag(), members)
+    work = np.empty(points.shape[1], np.float32), np.empty(len(members), np.float32)
+    split_cells(points, bounds, first, last, levels, seed, stop_flag(), *work, members)
     return members
 
 
@@ -119,5 +133,14 @@ def _search_near(
     searched, tree, near, kept, keys = prepared
     own = keys[tree.members[tree.bounds[cells[0]] : tree.bounds[cells[1]]]]
     unit, where = np.float32(searched.unit), (tree.members, tree.bounds, tree.means, near)
-    search_cells(searched.points, searched.space, unit, *where, *cells, kept, stop_flag(), own)
+    work = room_for(tree.bounds, near.shape[1], searched.points.shape[1], kept)
+    search_cells(searched.points, searched.space, unit, *where, *cells, stop_flag(), *work, own)
     return own
+
+
+def room_for(bounds: NDArray[np.int64], probes: int, width: int, kept: int) -> tuple[NDArray[Any], ...]:
+    """Return the arrays that `search_cells` works in."""
+    largest = int(np.diff(bounds).max())
+    room = -(-probes * largest // LANES) * LANES
+    shapes = (room, width), room, room, (largest, room), room // LANES, kept
+    return tuple(np.empty(shape, np.int32 if place == 1 else np.float32) for place, shape in enumerate(shapes))

@@ -14,15 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halfmoon.graph._numba.lists import NOBODY, list_entries, reverse_lists
-from halfmoon.graph._numba.refinement import audit_rows, rank_rows, refine
+from halfmoon.graph._numba.refinement import rank_rows, refine
 from halfmoon.graph._projection_tree import Searched, neighbors_in, search_tree
+from halfmoon.graph._truth import squares_of, true_neighbors
 from halfmoon.runtime.executor import Executor, stop_flag
 from halfmoon.runtime.ranges import ranges
 
 if TYPE_CHECKING:
     from halfmoon.graph._approximate import ApproximateSearch
 
-__all__ = ["LIST", "ROWS", "TIES", "Refinement", "audit", "squares_of"]
+__all__ = ["ROWS", "Refinement"]
 
 Keys = NDArray[np.int64]
 
@@ -36,11 +37,9 @@ JOINED = 8, 9.0  # of each list are joined, and more per factor of ten by which 
 WIDER = 8  # more of them at each further attempt
 ROUNDS = 8  # of refinement after trees are grown
 GAIN = 0.001  # a round that gains less recall is the last
-ROUNDING = 1e-5  # of distances in the sketch, relative to the largest norm
 FAITHFUL = 1e-3  # relative error of a neighbour's distance up to which a complete sketch stands for X
 TIES = 1e-6  # relative difference of distances in float32 that are one distance
 ROWS = 4096  # rows in one piece of work, at most
-AUDITED = 32  # points audited together
 REVERSE_PIECES = 4  # each reads all lists
 
 
@@ -54,10 +53,11 @@ class Refinement:
         self.searched = Searched(search.head, search.codes, search.unit)
         wide = max(LIST, k + 4) if search.whole else max(LIST, 2 * k) + 4
         self.keys = np.full((self.n, min(wide, self.n - 1)), NOBODY)
+        self.candidates = 2 * k + 4  # of each list, to rank: codes put no true neighbour farther down
         self.kept = min(max(KEPT, k), self.keys.shape[1])
         self.joined = 0
         self._truth: Keys | None = None
-        self.estimate = 0.0
+        self.estimate, self.reached = 0.0, False
 
     def run(self) -> bool:
         """Grow trees and refine until the recall is reached; return whether it was."""
@@ -70,7 +70,7 @@ class Refinement:
 
     def best(self) -> Keys:
         """Return the k nearest of each list by exact distances."""
-        return self.keys[:, : self.k] if self._is_exact() else self._ranked(self.k)
+        return self.keys[:, : self.k] if self._is_exact() else self._ranked(self.candidates, self.k)
 
     def _grow(self, probes: int) -> None:
         """Grow trees; the recall that they reach decides how many."""
@@ -78,8 +78,10 @@ class Refinement:
         for grown in range(1, TREES[1] + 1):
             seed = self.search.draw_seed()
             self.keys = search_tree(self.searched, self.keys, seed, probes, self.kept, self.executor)
-            if grown >= TREES[0] and (self._reached("trees") or self.estimate >= enough):
-                return
+            if grown >= TREES[0]:
+                self._estimate("trees")
+                if self.reached or self.estimate >= enough:
+                    return
 
     def _widen(self, more: int) -> None:
         """Join as much of each list as the misses of the trees ask for, and some more; all entries are fresh again."""
@@ -91,42 +93,37 @@ class Refinement:
 
     def _repeat(self) -> bool:
         """Take refinement steps until the recall is reached or no longer grows; return whether it was reached."""
-        reached = self._reached("neighbours of neighbours")
         for _ in range(ROUNDS):
-            if reached:
+            if self.reached:
                 break
             before = self.estimate
             self._refine()
-            reached = self._reached("neighbours of neighbours")
+            self._estimate("neighbours of neighbours")
             if self.estimate < before + GAIN:
                 break
-        return reached
+        return self.reached
 
     def _turn_exact(self) -> bool:
         """Measure distances exactly from now on; return whether this is new."""
         if self._is_exact():
             return False
-        self.keys, self.searched = self._ranked(self.keys.shape[1]), self.exact
+        self.keys, self.searched = self._ranked(self.keys.shape[1], self.keys.shape[1]), self.exact
         return True
 
-    def _reached(self, name: str) -> bool:
+    def _estimate(self, name: str) -> None:
         """Estimate the recall; it is reached if the estimate is a standard error above what is asked for."""
         sample = self.search.sample
         found = np.empty((len(sample), self.k), np.int64)
-        rank_rows(self.search.exact_space, sample, self.keys[sample], stop_flag(), found)
-        reach = squares_of(self.truth())[:, -1:] * (1.0 + TIES) ** 2
+        rank_rows(self.search.exact_space, sample, self.keys[sample, : self.candidates], stop_flag(), found)
+        if self._truth is None:  # only now: the lists of the trees save time
+            self._truth = true_neighbors(self.search, found, self.executor)
+        reach = squares_of(self._truth)[:, -1:] * (1.0 + TIES) ** 2
         hits = (squares_of(found) <= reach).mean(axis=1)
         self.estimate = float(hits.mean())
         options = self.search.options
         options.report_step(self.n, self.n, f"{name}, recall {self.estimate:.3f}")
         standard_error = float(hits.std()) / np.sqrt(len(hits))
-        return self.estimate - standard_error >= options.recall or self.estimate == 1.0
-
-    def truth(self) -> Keys:
-        """Return the true neighbours of the sample, found once: after the first trees, whose lists save time."""
-        if self._truth is None:
-            self._truth = audit(self.search, self.k, self.executor, self.keys)
-        return self._truth
+        self.reached = self.estimate - standard_error >= options.recall or self.estimate == 1.0
 
     def _is_exact(self) -> bool:
         """Return whether lists are exact, or of float32 points that stand for X: not in a tight cluster far away."""
@@ -135,7 +132,8 @@ class Refinement:
         points = self.searched.space
         if points.dtype != np.float32:
             return False
-        truth = self.truth()
+        truth = self._truth
+        assert truth is not None
         gaps = points[self.search.sample][:, None] - points[neighbors_in(truth)]
         in_sketch, exact = np.linalg.norm(gaps, axis=2), np.sqrt(squares_of(truth))
         return bool(np.all(np.abs(in_sketch - exact) <= FAITHFUL * exact))
@@ -152,9 +150,9 @@ class Refinement:
             _refine, (self.searched.space, self.keys, entries, reverse, counts), self.keys.shape[1]
         )
 
-    def _ranked(self, width: int) -> Keys:
-        """Return the nearest of each list by exact distances."""
-        return self._updated(_rank, (self.search.exact_space, self.keys, width), width)
+    def _ranked(self, candidates: int, width: int) -> Keys:
+        """Return the nearest by exact distances of the first candidates of each list."""
+        return self._updated(_rank, (self.search.exact_space, self.keys, candidates, width), width)
 
     def _updated(self, task: Callable[[Any, tuple[int, int]], Keys], prepared: Any, width: int) -> Keys:
         """Return the lists that a task makes, some rows at a time."""
@@ -162,36 +160,6 @@ class Refinement:
         for (lo, hi), part in zip(pieces, self.executor.map(task, prepared, pieces), strict=True):
             new[lo:hi] = part
         return new
-
-
-def squares_of(keys: Keys) -> NDArray[np.float32]:
-    """Return the squared distances in lists of exact distances, inf where there is nobody."""
-    squares = (keys >> 32).astype(np.int32).view(np.float32)
-    return np.where(keys == NOBODY, np.float32(np.inf), squares)
-
-
-def audit(search: ApproximateSearch, k: int, executor: Executor, keys: Keys | None = None) -> Keys:
-    """Return the k true neighbours of the sample of a search; `keys` are lists of all points to start from."""
-    largest = float(np.sqrt(np.square(search.head).sum(axis=1).max()))
-    products = 4.0 * (search.head.shape[1] + 4) * np.finfo(np.float32).eps * largest**2
-    rounding = np.float32(ROUNDING * largest), np.float32(products)
-    count = len(search.sample)
-    samples = [search.sample[start : start + AUDITED] for start in range(0, count, AUDITED)]
-    prepared = (search.exact_space, search.head, rounding, keys, k)
-    return np.concatenate(list(executor.map(_audit, prepared, samples)))
-
-
-def _audit(
-    prepared: tuple[Any, NDArray[np.float32], tuple[np.float32, np.float32], Keys | None, int],
-    sample: NDArray[np.int64],
-) -> Keys:
-    """Return the true neighbours of some points."""
-    space, head, rounding, keys, k = prepared
-    truth = np.full((len(sample), k), NOBODY)
-    if keys is not None:
-        rank_rows(space, sample, keys[sample], stop_flag(), truth)
-    audit_rows(space, head, *rounding, sample, stop_flag(), truth)
-    return truth
 
 
 def _refine(
@@ -202,10 +170,10 @@ def _refine(
     return new
 
 
-def _rank(prepared: tuple[Any, Keys, int], rows: tuple[int, int]) -> Keys:
-    space, keys, width = prepared
+def _rank(prepared: tuple[Any, Keys, int, int], rows: tuple[int, int]) -> Keys:
+    space, keys, candidates, width = prepared
     ranked = np.empty((rows[1] - rows[0], width), np.int64)
-    rank_rows(space, np.arange(*rows), keys[slice(*rows)], stop_flag(), ranked)
+    rank_rows(space, np.arange(*rows), keys[slice(*rows), :candidates].copy(), stop_flag(), ranked)
     return ranked
 
 

@@ -19,7 +19,7 @@ __all__ = ["Sketch"]
 
 HEAD = 32  # components that trees divide by; up to as many features are kept as they are
 HELD = 0.7  # share of the squared distance of near rows that components must hold to make the codes
-NEAR_ROWS = 256  # of the sample, whose nearest others show what the components hold
+NEAR_ROWS = 128  # of the sample, whose nearest others show what the components hold
 BLOCK = 2048  # rows converted at once
 LARGEST_CODE = 127
 FAR = 0.999  # share of the sample whose entries the codes hold; what is larger is cut off

@@ -17,7 +17,7 @@ NOBODY = np.int64(0x7FFF_FFFF_FFFF_FFFF)
 ENTRY = np.int64(0xFFFF_FFFF)
 
 
-@njit
+@inner_njit
 def key_of(
     rank,  # IN   int32
     neighbor,  # IN
@@ -34,7 +34,7 @@ def entry_of(
     return np.int32(-1) if key == NOBODY else np.int32(key & ENTRY)
 
 
-@njit
+@inner_njit
 def insert_key(
     keys,  # IN/OUT  (c,)  one list; the last one drops out
     key,  # IN   of a fresh neighbour
@@ -76,7 +76,8 @@ def reverse_lists(
     counts,  # OUT  (hi-lo,)
 ):
     """List, for each of some points, up to r of the points that name it."""
-    counts[:] = 0
+    for j in range(counts.size):
+        counts[j] = 0
     for u in range(entries.shape[1]):
         if stop[0]:
             return

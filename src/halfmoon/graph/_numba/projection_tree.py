@@ -12,7 +12,7 @@ from halfmoon.graph._numba.distances import as_float, rank_of, squared_norms
 from halfmoon.graph._numba.lists import NOBODY, insert_key, key_of
 from halfmoon.runtime.jit import fast_inner_njit, inner_njit, njit
 
-__all__ = ["cell_means", "search_cells", "split_cells"]
+__all__ = ["LANES", "cell_means", "search_cells", "split_cells"]
 
 LANES = 16  # columns whose smallest entry is found together
 
@@ -34,6 +34,7 @@ def project_members(
     lo,  # IN   project members[lo:hi]
     hi,  # IN
     seed,  # IN   uint64
+    direction,  # WORK (s,)
     keys,  # OUT  (m,)  keys[lo:hi]
 ):
     """Project members on the line through two of them, drawn by the seed."""
@@ -41,7 +42,8 @@ def project_members(
     draw = scramble(seed)
     a = members[lo + np.int64(draw % count)]
     b = members[lo + np.int64(scramble(draw + np.uint64(1)) % count)]
-    direction = points[a] - points[b]
+    for t in range(direction.size):
+        direction[t] = points[a, t] - points[b, t]
     for p in range(lo, hi):
         row = points[members[p]]
         key = np.float32(0.0)
@@ -95,10 +97,11 @@ def split_cells(
     depth,  # IN   number of levels to split
     seed,  # IN   uint64
     stop,  # IN   (1,)
+    direction,  # WORK (s,)
+    keys,  # WORK (m,)   float32
     members,  # IN/OUT  (m,)  at the positions from bounds[first] on
 ):
     """Halve the members of a range of cells, again and again, at the median along a random line."""
-    keys = np.empty(members.size, np.float32)
     start = bounds[first]
     width = last - first
     for _ in range(depth):
@@ -110,7 +113,7 @@ def split_cells(
             lo = bounds[cell]
             hi = bounds[cell + width]
             of_cell = seed + np.uint64(0x9E3779B97F4A7C15) * np.uint64(lo) + np.uint64(hi)
-            project_members(points, members, lo - start, hi - start, of_cell, keys)
+            project_members(points, members, lo - start, hi - start, of_cell, direction, keys)
             select_half(keys, members, lo - start, hi - start, bounds[cell + width // 2] - start)
         width //= 2
 
@@ -127,7 +130,8 @@ def cell_means(
     """Average the members of each cell."""
     for cell in range(lo, hi):
         mean = means[cell - lo]
-        mean[:] = 0.0
+        for t in range(mean.size):
+            mean[t] = 0.0
         for p in range(bounds[cell], bounds[cell + 1]):
             row = points[members[p]]
             for t in range(row.size):
@@ -159,9 +163,11 @@ def limit_for(
     sorted_smallest,  # WORK (w,)
 ):
     """Return a limit, at most the given one, below or at which the row has w entries if it has as many parts."""
-    sorted_smallest[:] = limit
+    for q in range(sorted_smallest.size):
+        sorted_smallest[q] = limit
     last = sorted_smallest.size - 1
-    for value in smallest:
+    for b in range(smallest.size):
+        value = smallest[b]
         if value < sorted_smallest[last]:
             q = last
             while q > 0 and sorted_smallest[q - 1] > value:
@@ -182,20 +188,20 @@ def gather_cells(
     names,  # OUT  (m,)
     norms,  # OUT  (m,)
 ):
-    """Copy the points of near cells into a block; return its length, padded to whole LANES."""
+    """Copy the points of near cells into a block; the rest of it is zeros, infinitely far away."""
     count = 0
-    for cell in near:
+    for u in range(near.size):
+        cell = near[u]
         for p in range(bounds[cell], bounds[cell + 1]):
             names[count] = members[p]
             for t in range(origin.size):
                 block[count, t] = points[members[p], t] - origin[t]
             count += 1
     squared_norms(block, count, norms)
-    padded = -(-count // LANES) * LANES
-    for j in range(count, padded):
-        block[j] = 0.0
+    for j in range(count, norms.size):
+        for t in range(origin.size):
+            block[j, t] = 0.0
         norms[j] = np.inf
-    return padded
 
 
 @njit
@@ -209,39 +215,31 @@ def search_cells(
     near,  # IN   (cells, p)  cells to search for the members of a cell, itself first
     lo,  # IN   cells lo .. hi-1
     hi,  # IN
-    kept,  # IN   points kept per point, at least where there are so many blocks of LANES
     stop,  # IN   (1,)
+    block,  # WORK (r, s)  float32, r: room for the points of near cells, a multiple of LANES
+    names,  # WORK (r,)    int32
+    norms,  # WORK (r,)    float32
+    products,  # WORK (c, r)  float32, c: points of the largest cell
+    smallest,  # WORK (r / LANES,)  float32
+    sorted_smallest,  # WORK (w,)  float32, w: points kept per point, at least where there are so many blocks of LANES
     keys,  # IN/OUT  (m, c)  lists of the members of these cells, in the order of `members`
 ):
     """Merge into the lists of the members of each cell the nearest points of its near cells, by a matrix product."""
-    s = points.shape[1]
-    largest = 0
-    for cell in range(bounds.size - 1):
-        largest = max(largest, bounds[cell + 1] - bounds[cell])
-    room = near.shape[1] * largest + LANES
-    block = np.empty((room, s), np.float32)
-    names = np.empty(room, np.int32)
-    norms = np.empty(room, np.float32)
-    work = np.empty(largest * room, np.float32)
-    smallest = np.empty(room // LANES, np.float32)
-    sorted_smallest = np.empty(kept, np.float32)
+    blocks = smallest.size
     for cell in range(lo, hi):
         if stop[0]:
             return
-        m = bounds[cell + 1] - bounds[cell]
         first = bounds[cell] - bounds[lo]
-        count = gather_cells(points, members, bounds, near[cell], means[cell], block, names, norms)
-        blocks = count // LANES
-        products = work[: m * count].reshape(m, count)
-        np.dot(block[:m], block[:count].T, products)
-        for i in range(m):
+        gather_cells(points, members, bounds, near[cell], means[cell], block, names, norms)
+        np.dot(block[: products.shape[0]], block.T, products)
+        for i in range(bounds[cell + 1] - bounds[cell]):
             row = products[i]
             own = keys[first + i]
             worst = own[own.size - 1]
             limit = np.float32(np.inf) if worst == NOBODY else unit * as_float(space, worst >> np.int64(32))
             row[i] = -np.inf  # not its own neighbour
-            squares_from_products(norms, norms[i], row, smallest[:blocks])
-            limit = limit_for(smallest[:blocks], limit, sorted_smallest)
+            squares_from_products(norms, norms[i], row, smallest)
+            limit = limit_for(smallest, limit, sorted_smallest)
             for b in range(blocks):
                 if smallest[b] > limit:
                     continue

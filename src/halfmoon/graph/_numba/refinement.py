@@ -1,4 +1,4 @@
-"""Neighbours of neighbours, the ranking of candidates by exact distances, and the audit of a sample.
+"""Neighbours of neighbours, and the ranking of candidates by exact distances.
 
 Each function works on a range of rows and writes arrays for this range alone: the result does not depend on threads.
 When stop[0] is set, they return early; what they have written is then of no use.
@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from halfmoon.graph._numba.distances import as_float, rank_of, squared_norms
+from halfmoon.graph._numba.distances import rank_of
 from halfmoon.graph._numba.lists import NOBODY, entry_of, insert_key, key_of
 from halfmoon.runtime.jit import inner_njit, njit
 
-__all__ = ["audit_rows", "rank_rows", "refine"]
+__all__ = ["rank_rows", "refine"]
 
 SEEN = 4096  # slots of the table of candidates met: a power of two
-TILE = 512  # points audited at once
 
 
 @inner_njit
@@ -54,9 +53,9 @@ def collect_candidates(
         for v in range(m):
             candidates[count] = entries[middle >> 1, v] >> 1
             count += (middle | entries[middle >> 1, v]) & 1
-    for key in own:
-        if key != NOBODY:
-            met_before(seen, i, entry_of(key) >> 1)
+    for u in range(own.size):
+        if own[u] != NOBODY:
+            met_before(seen, i, entry_of(own[u]) >> 1)
     kept = 0
     for p in range(count):
         j = candidates[p]
@@ -66,7 +65,7 @@ def collect_candidates(
 
 
 @njit
-def refine(
+def try_candidates(
     space,  # IN   where distances are measured, see `distances.rank_of`
     old,  # IN   (n, c)  keys
     entries,  # IN   (n, m)  the first m of each list
@@ -75,13 +74,12 @@ def refine(
     lo,  # IN   rows lo .. hi-1
     hi,  # IN
     stop,  # IN   (1,)
+    seen,  # WORK (SEEN,)  int64, all -1
+    candidates,  # WORK ((m+r)(m+1) + 1,)  int32
+    tried,  # WORK ((m+r)(m+1) + 1,)  int64
     new,  # OUT  (hi-lo, c)  keys
 ):
     """Try the neighbours of the neighbours: old lists in, new lists out."""
-    seen = np.full(SEEN, -1, np.int64)
-    m = entries.shape[1]
-    candidates = np.empty((m + reverse.shape[1]) * (m + 1) + 1, np.int32)
-    tried = np.empty(candidates.size, np.int64)
     for i in range(lo, hi):
         if stop[0]:
             return
@@ -93,6 +91,13 @@ def refine(
             tried[p] = key_of(rank_of(space, i, candidates[p]), candidates[p])
         for p in range(count):
             insert_key(own, tried[p])
+
+
+def refine(space, old, entries, reverse, counts, lo, hi, stop, new):
+    """Try the neighbours of the neighbours in `try_candidates`, with arrays to work in: these are not compiled."""
+    most = (entries.shape[1] + reverse.shape[1]) * (entries.shape[1] + 1) + 1
+    work = np.full(SEEN, -1, np.int64), np.empty(most, np.int32), np.empty(most, np.int64)
+    try_candidates(space, old, entries, reverse, counts, lo, hi, stop, *work, new)
 
 
 @njit
@@ -107,52 +112,10 @@ def rank_rows(
     for q in range(rows.size):
         if stop[0]:
             return
-        ranked[q] = NOBODY
-        for key in keys[q]:
-            if key != NOBODY:
-                j = entry_of(key) >> 1
-                insert_key(ranked[q], key_of(rank_of(space, rows[q], j), j))
-
-
-@inner_njit
-def limit_of(space, key, rounding):
-    """Return the square of the distance of a key, a little longer; inf for nobody."""
-    if key == NOBODY:
-        return np.float32(np.inf)
-    return (np.sqrt(as_float(space, key >> np.int64(32))) + rounding) ** 2
-
-
-@njit
-def audit_rows(
-    space,  # IN   (X, row)
-    head,  # IN   (n, s)  float32, a projection of X
-    rounding,  # IN   how much longer than in X a distance of heads may be
-    product_rounding,  # IN   how wrong a squared distance by products may be
-    sample,  # IN   (q,)    points to audit
-    stop,  # IN   (1,)
-    truth,  # IN/OUT  (q, k)  keys by exact distances: neighbours to start from, then the true ones
-):
-    """Find the true neighbours of a sample: all points, except those that the head proves too far."""
-    last = truth.shape[1] - 1
-    n, s = head.shape
-    own = np.empty((sample.size, s), np.float32)
-    for q in range(sample.size):
-        own[q] = head[sample[q]]
-    own_norms = np.empty(sample.size, np.float32)
-    squared_norms(own, sample.size, own_norms)
-    norms = np.empty(TILE, np.float32)
-    work = np.empty(sample.size * TILE, np.float32)
-    for first in range(0, n, TILE):
-        if stop[0]:
-            return
-        width = min(TILE, n - first)
-        squared_norms(head[first : first + width], width, norms)
-        products = work[: sample.size * width].reshape(sample.size, width)
-        np.dot(own, head[first : first + width].T, products)
-        for q in range(sample.size):
-            i = sample[q]
-            limit = limit_of(space, truth[q, last], rounding) + product_rounding - own_norms[q]
-            for p in range(width):
-                if norms[p] - np.float32(2.0) * products[q, p] <= limit and first + p != i:
-                    insert_key(truth[q], key_of(rank_of(space, i, first + p), first + p))
-                    limit = limit_of(space, truth[q, last], rounding) + product_rounding - own_norms[q]
+        nearest = ranked[q]
+        for u in range(nearest.size):
+            nearest[u] = NOBODY
+        for u in range(keys.shape[1]):
+            if keys[q, u] != NOBODY:
+                j = entry_of(keys[q, u]) >> 1
+                insert_key(nearest, key_of(rank_of(space, rows[q], j), j))
