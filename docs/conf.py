@@ -38,6 +38,7 @@ API = {
         ["Explanation", "PointExplanation", "LabelIssue", "LabelIssues"],
     ),
     "halfmoon.model_selection": ("Tuning with few labels", None),
+    "halfmoon.active_learning": ("Which rows to label next", ["suggest"]),
     "halfmoon.semi_supervised": ("How sure an answer is", ["ConformalGuarantee"]),
     "halfmoon.graph": ("Graphs", None),
     "halfmoon.regularizers": ("Regularisers", None),
