@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from halfmoon.active_learning._pool import Pool, solved_for
 from halfmoon.active_learning._scene import Scene
+from halfmoon.active_learning._strategies import Strategy
 from halfmoon.geometry import Geometry
 from halfmoon.graph import Components
 from halfmoon.kernels import DataDependentKernel, warp
@@ -19,6 +20,7 @@ __all__ = ["scene_of_kernel", "scene_of_model"]
 Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]
 Indices = NDArray[np.intp]
+SPARE = 4  # candidates per wanted row, at least: near-duplicates are passed over
 BEFORE_LABELS = {"smooth": 0.9, "base": 0.1}  # what models choose when labels say nothing
 
 
@@ -59,7 +61,9 @@ class Points:
         return free[first[new[np.argsort(-self.sizes[present[new]], kind="stable")[:n]]]]
 
 
-def scene_of_model(model: LapEstimator, exclude: Indices, n: int, rng: np.random.Generator) -> tuple[Indices, Scene]:
+def scene_of_model(
+    model: LapEstimator, strategy: Strategy, exclude: Indices, n: int, rng: np.random.Generator
+) -> tuple[Indices, Scene]:
     """Return candidate rows and the scene of a model; rows to exclude are settled too."""
     learned = model.learned_
     training, geometry = learned.problem.training, learned.kernel.geometry_
@@ -75,7 +79,8 @@ def scene_of_model(model: LapEstimator, exclude: Indices, n: int, rng: np.random
     doubt = _doubt(model, training.rows_of(free))
     at_hand = solved_for(geometry) if learned.placed is not None else None
     wanted = points.of_new_components(free, n)
-    pool = Pool.draw(free, training.copies, rng, at_hand=at_hand, doubt=doubt, wanted=wanted)
+    counts = {"sample": max(strategy.sample, SPARE * n), "doubted": strategy.doubted}
+    pool = Pool.draw(free, training.copies, rng, **counts, at_hand=at_hand, doubt=doubt, wanted=wanted)
     rows = np.concatenate([excluded, pool.points])
     K = _gram(learned, rows)
     noise = learned.choice.alpha / learned.problem.weights
@@ -127,7 +132,7 @@ def _scene(K: Matrix, noise: Vector, own_noise: float, pool: Pool, points: Point
 
 
 def scene_of_kernel(
-    kernel: DataDependentKernel | Geometry, exclude: Indices, n: int, rng: np.random.Generator
+    kernel: DataDependentKernel | Geometry, strategy: Strategy, exclude: Indices, n: int, rng: np.random.Generator
 ) -> tuple[Indices, Scene]:
     """Return candidate rows and the scene of a kernel, with the settled rows that the caller knows."""
     if isinstance(kernel, Geometry):
@@ -143,7 +148,8 @@ def scene_of_kernel(
     free = points.free
     copies = np.bincount(geometry.duplicates.group)[geometry.duplicates.group]
     wanted = points.of_new_components(free, n)
-    pool = Pool.draw(free, copies, rng, at_hand=solved_for(geometry), wanted=wanted)
+    counts = {"sample": max(strategy.sample, SPARE * n), "doubted": 0}
+    pool = Pool.draw(free, copies, rng, **counts, at_hand=solved_for(geometry), wanted=wanted)
     rows = np.concatenate([settled, pool.points])
     component = None if components.count == 1 else components.labels[rows].astype(np.intp)
     T = geometry.rows(rows, warped.power)

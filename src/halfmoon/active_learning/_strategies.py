@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,11 +11,29 @@ from numpy.typing import NDArray
 from halfmoon.active_learning._batch import Batch
 from halfmoon.active_learning._scene import Scene
 
-__all__ = ["STRATEGIES"]
+__all__ = ["STRATEGIES", "Strategy"]
 
 Vector = NDArray[np.float64]
-Strategy = Callable[[Scene, int, np.random.Generator], list[int]]
 FEW_LABELS = 20
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """A strategy and the candidates that it looks at.
+
+    Attributes
+    ----------
+    choose : callable
+        Scene, n and a generator -> places of n candidates.
+    sample : int
+        Candidates that are drawn at random, which stand for all rows.
+    doubted : int
+        Further candidates: the rows that a classifier is least sure of.
+    """
+
+    choose: Callable[[Scene, int, np.random.Generator], list[int]]
+    sample: int
+    doubted: int
 
 
 def uncertainty(scene: Scene, n: int, rng: np.random.Generator) -> list[int]:
@@ -56,7 +75,7 @@ def random(scene: Scene, n: int, rng: np.random.Generator) -> list[int]:
     """Any unlabelled rows, each as likely as the others."""
     batch = Batch(scene.K)
     for _ in range(n):
-        batch.add(batch.best(rng.random(scene.m) * scene.masses))
+        batch.add(batch.best(rng.random(scene.m)))
     return batch.chosen
 
 
@@ -68,18 +87,30 @@ def auto(scene: Scene, n: int, rng: np.random.Generator) -> list[int]:
 def _reduce_variance(scene: Scene, weights: Vector, n: int) -> list[int]:
     """Return rows that take most variance off all rows, times weights, each given the ones before.
 
-    A label at j takes sum_i m_i C_ij^2 / (C_jj + noise) off sum_i m_i C_ii, and leaves C - c_j c_j' / (C_jj + noise).
+    A label at j takes sum_i m_i C_ij^2 / (C_jj + noise) off sum_i m_i C_ii, and leaves C - v v' with
+    v = c_j / sqrt(C_jj + noise). Then sum_i m_i C_ij^2 changes by v_j^2 (m' v^2) - 2 v_j (C (m v))_j: C stays as it is,
+    and so many vectors v are kept.
     """
-    C, batch = scene.covariance.copy(), Batch(scene.K)
+    C, masses, batch = scene.covariance, scene.masses, Batch(scene.K)
+    own, squares = np.diagonal(C).copy(), masses @ np.square(C)
+    V = np.zeros((scene.m, 0))
     for _ in range(n):
-        own = np.maximum(np.diagonal(C), 0.0) + scene.own_noise
-        gains = (scene.masses @ np.square(C)) / own
+        gains = np.maximum(squares, 0.0) / (np.maximum(own, 0.0) + scene.own_noise)
         j = batch.best(weights * gains * batch.novelty)
         batch.add(j)
-        C -= np.outer(C[:, j], C[:, j] / own[j])
+        v = (C[:, j] - V @ V[j]) / np.sqrt(max(own[j], 0.0) + scene.own_noise)
+        weighed = masses * v
+        squares += np.square(v) * (v @ weighed) - 2.0 * v * (C @ weighed - V @ (V.T @ weighed))
+        own -= np.square(v)
+        V = np.column_stack([V, v])
     return batch.chosen
 
 
 STRATEGIES: dict[str, Strategy] = {
-    strategy.__name__: strategy for strategy in (auto, uncertainty, density, variance, coverage, random)
+    "auto": Strategy(auto, 900, 300),
+    "uncertainty": Strategy(uncertainty, 300, 300),
+    "density": Strategy(density, 900, 300),
+    "variance": Strategy(variance, 1200, 0),
+    "coverage": Strategy(coverage, 1200, 0),
+    "random": Strategy(random, 100, 0),
 }

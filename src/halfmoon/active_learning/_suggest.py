@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 
 from halfmoon._validation import check_choice, check_integer
 from halfmoon.active_learning._scenes import scene_of_kernel, scene_of_model
-from halfmoon.active_learning._strategies import STRATEGIES
+from halfmoon.active_learning._strategies import STRATEGIES, Strategy
 from halfmoon.geometry import Geometry
 from halfmoon.kernels import DataDependentKernel
 from halfmoon.semi_supervised import LapEstimator
@@ -67,17 +67,17 @@ def suggest(
     rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
     settled = np.empty(0, dtype=np.intp) if exclude is None else np.asarray(exclude, dtype=np.intp)
     if isinstance(model, LapEstimator):
-        rows, scene = scene_of_model(model, settled, n, rng)
         chosen = STRATEGIES[strategy]
+        rows, scene = scene_of_model(model, chosen, settled, n, rng)
     elif isinstance(model, DataDependentKernel | Geometry):
-        rows, scene = scene_of_kernel(model, settled, n, rng)
         chosen = _before_labels(strategy)
+        rows, scene = scene_of_kernel(model, chosen, settled, n, rng)
     else:
         raise TypeError(f"Rows are suggested by a fitted estimator, kernel or geometry. Got {type(model).__name__}.")
-    return rows[chosen(scene, min(n, len(rows)), rng)]
+    return rows[chosen.choose(scene, min(n, len(rows)), rng)]
 
 
-def _before_labels(strategy: str) -> Any:
+def _before_labels(strategy: str) -> Strategy:
     if strategy not in ("auto", "coverage", "random"):
         raise ValueError(
             f"strategy={strategy!r} needs a model that was fitted to labels; a kernel or a geometry knows 'coverage' "
