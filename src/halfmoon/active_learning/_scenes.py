@@ -79,8 +79,16 @@ def scene_of_model(
     doubt = _doubt(model, training.rows_of(free))
     at_hand = solved_for(geometry) if learned.placed is not None else None
     wanted = points.of_new_components(free, n)
-    counts = {"sample": max(strategy.sample, SPARE * n), "doubted": strategy.doubted}
-    pool = Pool.draw(free, training.copies, rng, **counts, at_hand=at_hand, doubt=doubt, wanted=wanted)
+    pool = Pool.draw(
+        free,
+        training.copies,
+        rng,
+        sample=max(strategy.sample, SPARE * n),
+        doubted=strategy.doubted,
+        at_hand=at_hand,
+        doubt=doubt,
+        wanted=wanted,
+    )
     rows = np.concatenate([excluded, pool.points])
     K = _gram(learned, rows)
     noise = learned.choice.alpha / learned.problem.weights
@@ -148,10 +156,10 @@ def scene_of_kernel(
     free = points.free
     copies = np.bincount(geometry.duplicates.group)[geometry.duplicates.group]
     wanted = points.of_new_components(free, n)
-    counts = {"sample": max(strategy.sample, SPARE * n), "doubted": 0}
-    pool = Pool.draw(free, copies, rng, **counts, at_hand=solved_for(geometry), wanted=wanted)
+    sample = max(strategy.sample, SPARE * n)
+    pool = Pool.draw(free, copies, rng, sample=sample, doubted=0, at_hand=solved_for(geometry), wanted=wanted)
     rows = np.concatenate([settled, pool.points])
     component = None if components.count == 1 else components.labels[rows].astype(np.intp)
     T = geometry.rows(rows, warped.power)
     K = KernelMixture(warped, geometry.X[rows].astype(np.float64), T, component).mixed(weights)
-    return numbers[pool.points], _scene(K, np.full(len(settled), 0.1), 0.1, pool, points, None)
+    return numbers[pool.points], _scene(K, np.zeros(len(settled)), 0.0, pool, points, None)

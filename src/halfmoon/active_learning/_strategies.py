@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from halfmoon.active_learning._batch import Batch
 from halfmoon.active_learning._scene import Scene
+from halfmoon.active_learning._variance_reduction import VarianceReduction
 
 __all__ = ["STRATEGIES", "Strategy"]
 
 Vector = NDArray[np.float64]
-FEW_LABELS = 20
+FEW_LABELS = 15  # so few say more about the graph than about where classes meet
 
 
 @dataclass(frozen=True)
@@ -38,21 +39,34 @@ class Strategy:
 
 def uncertainty(scene: Scene, n: int, rng: np.random.Generator) -> list[int]:
     """Where the two best classes are closest; for numbers, where the predictive deviation is largest."""
-    doubt = np.sqrt(np.maximum(np.diagonal(scene.covariance), 0.0)) if scene.doubt is None else scene.doubt
-    batch = Batch(scene.K)
+    batch, doubt = Batch(scene.K), _doubt(scene)
     for _ in range(n):
         batch.add(batch.best(doubt * batch.novelty))
     return batch.chosen
 
 
 def variance(scene: Scene, n: int, rng: np.random.Generator) -> list[int]:
-    """Where a label takes most variance off all rows."""
-    return _reduce_variance(scene, np.ones(scene.m), n)
+    """Where a label takes most variance off all rows, each row given the ones before."""
+    batch, reduction = Batch(scene.K), VarianceReduction(scene)
+    for _ in range(n):
+        j = batch.best(reduction.gains * batch.novelty)
+        batch.add(j)
+        reduction.add(j)
+    return batch.chosen
 
 
 def density(scene: Scene, n: int, rng: np.random.Generator) -> list[int]:
-    """Uncertainty, weighted by what a label says about all rows."""
-    return _reduce_variance(scene, np.ones(scene.m) if scene.doubt is None else scene.doubt, n)
+    """Uncertainty times the root of the variance that a label takes off all rows: what stands for many counts more."""
+    batch, reduction, doubt = Batch(scene.K), VarianceReduction(scene), _doubt(scene)
+    for _ in range(n):
+        j = batch.best(doubt * np.sqrt(reduction.gains) * batch.novelty)
+        batch.add(j)
+        reduction.add(j)
+    return batch.chosen
+
+
+def _doubt(scene: Scene) -> Vector:
+    return np.sqrt(np.maximum(np.diagonal(scene.covariance), 0.0)) if scene.doubt is None else scene.doubt
 
 
 def coverage(scene: Scene, n: int, rng: np.random.Generator) -> list[int]:
@@ -82,28 +96,6 @@ def random(scene: Scene, n: int, rng: np.random.Generator) -> list[int]:
 def auto(scene: Scene, n: int, rng: np.random.Generator) -> list[int]:
     """Variance while labels are few, then density."""
     return (variance if len(scene.noise) < FEW_LABELS else density)(scene, n, rng)
-
-
-def _reduce_variance(scene: Scene, weights: Vector, n: int) -> list[int]:
-    """Return rows that take most variance off all rows, times weights, each given the ones before.
-
-    A label at j takes sum_i m_i C_ij^2 / (C_jj + noise) off sum_i m_i C_ii, and leaves C - v v' with
-    v = c_j / sqrt(C_jj + noise). Then sum_i m_i C_ij^2 changes by v_j^2 (m' v^2) - 2 v_j (C (m v))_j: C stays as it is,
-    and so many vectors v are kept.
-    """
-    C, masses, batch = scene.covariance, scene.masses, Batch(scene.K)
-    own, squares = np.diagonal(C).copy(), masses @ np.square(C)
-    V = np.zeros((scene.m, 0))
-    for _ in range(n):
-        gains = np.maximum(squares, 0.0) / (np.maximum(own, 0.0) + scene.own_noise)
-        j = batch.best(weights * gains * batch.novelty)
-        batch.add(j)
-        v = (C[:, j] - V @ V[j]) / np.sqrt(max(own[j], 0.0) + scene.own_noise)
-        weighed = masses * v
-        squares += np.square(v) * (v @ weighed) - 2.0 * v * (C @ weighed - V @ (V.T @ weighed))
-        own -= np.square(v)
-        V = np.column_stack([V, v])
-    return batch.chosen
 
 
 STRATEGIES: dict[str, Strategy] = {

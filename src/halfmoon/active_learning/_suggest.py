@@ -65,13 +65,14 @@ def suggest(
     check_choice("strategy", strategy, tuple(STRATEGIES))
     n = check_integer("n", n, low=1)
     rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
-    settled = np.empty(0, dtype=np.intp) if exclude is None else np.asarray(exclude, dtype=np.intp)
     if isinstance(model, LapEstimator):
         chosen = STRATEGIES[strategy]
-        rows, scene = scene_of_model(model, chosen, settled, n, rng)
+        excluded = _rows(exclude, len(model.learned_.problem.training.point))
+        rows, scene = scene_of_model(model, chosen, excluded, n, rng)
     elif isinstance(model, DataDependentKernel | Geometry):
         chosen = _before_labels(strategy)
-        rows, scene = scene_of_kernel(model, chosen, settled, n, rng)
+        excluded = _rows(exclude, model.n if isinstance(model, Geometry) else model.n_samples_fit_)
+        rows, scene = scene_of_kernel(model, chosen, excluded, n, rng)
     else:
         raise TypeError(f"Rows are suggested by a fitted estimator, kernel or geometry. Got {type(model).__name__}.")
     return rows[chosen.choose(scene, min(n, len(rows)), rng)]
@@ -84,3 +85,12 @@ def _before_labels(strategy: str) -> Strategy:
             "and 'random' only. Label these rows until there are two classes, then fit a model."
         )
     return STRATEGIES["random" if strategy == "random" else "coverage"]
+
+
+def _rows(exclude: ArrayLike | None, n: int) -> NDArray[np.intp]:
+    """Return row numbers, or say which of them does not exist."""
+    rows = np.asarray([] if exclude is None else exclude, dtype=np.intp).ravel()
+    wrong = rows[(rows < 0) | (rows >= n)]
+    if wrong.size:
+        raise ValueError(f"exclude holds row {wrong[0]}, but the data have {n} rows, numbered from 0.")
+    return rows
