@@ -30,7 +30,7 @@ from halfmoon.runtime.atomic_write import atomic_write
 LEVEL = 0.05  # the error to reach
 START = (2, 4, 6, 8, 10)
 FEW = (*START, *range(15, 61, 5))
-MANY = (*START, *range(20, 241, 10))
+MANY = (*START, *range(20, 101, 10), *range(120, 261, 20))
 Draw = Callable[[Path, np.random.Generator], tuple[np.ndarray, np.ndarray]]
 
 
@@ -141,10 +141,16 @@ class Curves:
         return np.array([self.found[name][str(run)][strategy] for run in runs])
 
 
-def labels_needed(counts: tuple[int, ...], errors: np.ndarray) -> int | None:
-    """Return after how many labels the mean error has come down to the level; None: not within these."""
-    low = np.flatnonzero(errors.mean(axis=0) <= LEVEL)
-    return counts[low[0]] if len(low) else None
+def labels_needed(counts: tuple[int, ...], errors: np.ndarray) -> float | None:
+    """Return after how many labels the mean error has come down to the level, between two counts in proportion."""
+    means = errors.mean(axis=0)
+    low = np.flatnonzero(means <= LEVEL)
+    if not len(low):
+        return None
+    last = int(low[0])
+    if last == 0:
+        return float(counts[0])
+    return float(np.interp(-LEVEL, -means[last - 1 : last + 1], counts[last - 1 : last + 1]))
 
 
 def area(counts: tuple[int, ...], errors: np.ndarray) -> np.ndarray:
@@ -164,7 +170,7 @@ def table(curves: Curves, tasks: dict[str, LabelingTask], runs: range) -> Iterat
             areas = area(task.counts, errors)
             gain, spread = paired(of_random, areas)
             compared = "" if strategy == "random" else f"{gain:.2f} ± {spread:.2f}"
-            shown = f"more than {task.counts[-1]}" if needed is None else needed
+            shown = f"more than {task.counts[-1]}" if needed is None else f"{needed:.0f}"
             yield f"| {name} | {strategy} | {shown} | {areas.mean():.2f} | {compared} |"
 
 

@@ -90,22 +90,23 @@ def scene_of_model(
         wanted=wanted,
     )
     rows = np.concatenate([excluded, pool.points])
-    K = _gram(learned, rows)
+    mixture = _mixture(learned, rows)
     noise = learned.choice.alpha / learned.problem.weights
     own_noise = learned.choice.alpha / float(learned.problem.weights.mean())
     noise = np.concatenate([noise, np.full(len(excluded), own_noise)])
     in_pool = None if doubt is None else doubt[np.searchsorted(free, pool.points)]
-    return training.rows_of(pool.points), _scene(K, noise, own_noise, pool, points, in_pool)
+    K = mixture.mixed(learned.choice.weights)
+    return training.rows_of(pool.points), _scene(K, mixture.base_among, noise, own_noise, pool, points, in_pool)
 
 
-def _gram(learned: LearnedModel, rows: Indices) -> Matrix:
-    """Return the kernel of a model on its examples and, after them, on further points."""
+def _mixture(learned: LearnedModel, rows: Indices) -> KernelMixture:
+    """Return the kernels of a model on its examples and, after them, on further points."""
     targets = np.zeros(len(rows), dtype=learned.problem.training.targets.dtype)
     problem = learned.problem.extended(rows, targets, np.ones(len(rows)))
     placed = learned.placed
     if placed is not None:
         placed = placed.extended(learned.kernel.geometry_, problem.training.rows)
-    return mixture_of(learned.kernel, problem, placed).mixed(learned.choice.weights)
+    return mixture_of(learned.kernel, problem, placed)
 
 
 def _doubt(model: LapEstimator, rows: Indices) -> Vector | None:
@@ -121,14 +122,17 @@ def _doubt(model: LapEstimator, rows: Indices) -> Vector | None:
     return np.exp(-gaps / max(float(gaps.mean()), np.finfo(float).tiny)) if len(gaps) else gaps
 
 
-def _scene(K: Matrix, noise: Vector, own_noise: float, pool: Pool, points: Points, doubt: Vector | None) -> Scene:
-    """Cut the Gram matrix of settled points and candidates."""
+def _scene(
+    K: Matrix, base: Matrix, noise: Vector, own_noise: float, pool: Pool, points: Points, doubt: Vector | None
+) -> Scene:
+    """Cut the Gram matrices of settled points and candidates."""
     m = len(pool.points)
     settled, candidates = slice(0, len(K) - m), slice(len(K) - m, None)
     return Scene(
         K[candidates, candidates],
         K[candidates, settled],
         K[settled, settled],
+        base[candidates, candidates],
         noise,
         own_noise,
         pool.masses,
@@ -161,5 +165,6 @@ def scene_of_kernel(
     rows = np.concatenate([settled, pool.points])
     component = None if components.count == 1 else components.labels[rows].astype(np.intp)
     T = geometry.rows(rows, warped.power)
-    K = KernelMixture(warped, geometry.X[rows].astype(np.float64), T, component).mixed(weights)
-    return numbers[pool.points], _scene(K, np.zeros(len(settled)), 0.0, pool, points, None)
+    mixture = KernelMixture(warped, geometry.X[rows].astype(np.float64), T, component)
+    K = mixture.mixed(weights)
+    return numbers[pool.points], _scene(K, mixture.base_among, np.zeros(len(settled)), 0.0, pool, points, None)

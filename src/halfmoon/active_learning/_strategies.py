@@ -15,7 +15,7 @@ from halfmoon.active_learning._variance_reduction import VarianceReduction
 __all__ = ["STRATEGIES", "Strategy"]
 
 Vector = NDArray[np.float64]
-FEW_LABELS = 15  # so few say more about the graph than about where classes meet
+FEW_LABELS = 30  # so few say more about the graph than about where classes meet
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Strategy:
 
 def uncertainty(scene: Scene, n: int, rng: np.random.Generator) -> list[int]:
     """Where the two best classes are closest; for numbers, where the predictive deviation is largest."""
-    batch, doubt = Batch(scene.K), _doubt(scene)
+    batch, doubt = Batch(scene), _doubt(scene)
     for _ in range(n):
         batch.add(batch.best(doubt * batch.novelty))
     return batch.chosen
@@ -47,7 +47,7 @@ def uncertainty(scene: Scene, n: int, rng: np.random.Generator) -> list[int]:
 
 def variance(scene: Scene, n: int, rng: np.random.Generator) -> list[int]:
     """Where a label takes most variance off all rows, each row given the ones before."""
-    batch, reduction = Batch(scene.K), VarianceReduction(scene)
+    batch, reduction = Batch(scene), VarianceReduction(scene)
     for _ in range(n):
         j = batch.best(reduction.gains * batch.novelty)
         batch.add(j)
@@ -57,7 +57,7 @@ def variance(scene: Scene, n: int, rng: np.random.Generator) -> list[int]:
 
 def density(scene: Scene, n: int, rng: np.random.Generator) -> list[int]:
     """Uncertainty times the root of the variance that a label takes off all rows: what stands for many counts more."""
-    batch, reduction, doubt = Batch(scene.K), VarianceReduction(scene), _doubt(scene)
+    batch, reduction, doubt = Batch(scene), VarianceReduction(scene), _doubt(scene)
     for _ in range(n):
         j = batch.best(doubt * np.sqrt(reduction.gains) * batch.novelty)
         batch.add(j)
@@ -71,7 +71,7 @@ def _doubt(scene: Scene) -> Vector:
 
 def coverage(scene: Scene, n: int, rng: np.random.Generator) -> list[int]:
     """Farthest, in the kernel's metric, from labelled rows and the batch; every component of the graph first."""
-    batch, visited, distances = Batch(scene.K), scene.visited.copy(), scene.distances.copy()
+    batch, visited, distances = Batch(scene), scene.visited.copy(), scene.distances.copy()
     central = scene.K @ scene.masses / scene.masses.sum()
     for _ in range(n):
         waiting = np.where(visited[scene.component], 0.0, scene.component_sizes[scene.component])
@@ -87,7 +87,7 @@ def coverage(scene: Scene, n: int, rng: np.random.Generator) -> list[int]:
 
 def random(scene: Scene, n: int, rng: np.random.Generator) -> list[int]:
     """Any unlabelled rows, each as likely as the others."""
-    batch = Batch(scene.K)
+    batch = Batch(scene)
     for _ in range(n):
         batch.add(batch.best(rng.random(scene.m)))
     return batch.chosen
