@@ -122,12 +122,12 @@ class Curves:
         self.path = path
         self.found: dict[str, dict[str, dict[str, list[float]]]] = json.loads(path.read_text()) if path.exists() else {}
 
-    def measure(self, name: str, task: LabelingTask, data: Path | None, runs: range) -> None:
-        """Measure the runs that are not there yet."""
+    def measure(self, name: str, task: LabelingTask, data: Path | None, runs: range, strategies: list[str]) -> None:
+        """Measure the runs and strategies that are not there yet."""
         of_set = self.found.setdefault(name, {})
         for run in runs:
             of_run = of_set.setdefault(str(run), {})
-            missing = [strategy for strategy in STRATEGIES if strategy not in of_run]
+            missing = [strategy for strategy in strategies if strategy not in of_run]
             if not missing:
                 continue
             rng = np.random.default_rng([run, len(name)])
@@ -158,13 +158,13 @@ def area(counts: tuple[int, ...], errors: np.ndarray) -> np.ndarray:
     return 100 * np.trapezoid(errors, counts, axis=1) / (counts[-1] - counts[0])
 
 
-def table(curves: Curves, tasks: dict[str, LabelingTask], runs: range) -> Iterator[str]:
+def table(curves: Curves, tasks: dict[str, LabelingTask], runs: range, strategies: list[str]) -> Iterator[str]:
     """Yield labels needed, area under the curve, and its paired difference to random choice."""
     yield "| data | strategy | labels to 5 % | error over all label counts, % | less than random choice |"
     yield "|---|---|---|---|---|"
     for name, task in tasks.items():
         of_random = area(task.counts, curves.errors(name, "random", runs))
-        for strategy in STRATEGIES:
+        for strategy in strategies:
             errors = curves.errors(name, strategy, runs)
             needed = labels_needed(task.counts, errors)
             areas = area(task.counts, errors)
@@ -203,6 +203,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--first", type=int, default=0, help="number of the first run: other draws")
     parser.add_argument("--sets", nargs="*", default=[""], help="beginnings of the names of sets; all by default")
+    parser.add_argument("--strategies", nargs="*", default=list(STRATEGIES), help="auto and random among them")
     options = parser.parse_args()
     warnings.simplefilter("ignore")  # components without labels
     options.out.mkdir(parents=True, exist_ok=True)
@@ -211,13 +212,17 @@ def main() -> None:
     runs = range(options.first, options.first + options.runs)
     curves = Curves(options.out / "active_learning.json")
     for name, task in tasks.items():
-        curves.measure(name, task, options.data, runs)
-    lines = [f"Machine: {machine('numpy', 'scikit-learn')}. {options.runs} runs.", "", *table(curves, tasks, runs)]
+        curves.measure(name, task, options.data, runs, options.strategies)
+    where = machine("numpy", "scikit-learn")
+    lines = [f"Machine: {where}. {options.runs} runs.", "", *table(curves, tasks, runs, options.strategies)]
     (options.out / "active_learning.md").write_text("\n".join(lines) + "\n")
     print("\n".join(lines))
     from benchmarks._active_learning_chart import draw
 
-    shown = {name: (task.counts, {s: curves.errors(name, s, runs) for s in STRATEGIES}) for name, task in tasks.items()}
+    shown = {
+        name: (task.counts, {strategy: curves.errors(name, strategy, runs) for strategy in options.strategies})
+        for name, task in tasks.items()
+    }
     draw(shown, options.chart or options.out / "active_learning.svg")
     broken = list(broken_claims(curves, tasks, runs))
     print("\n".join(f"does not hold: {claim}" for claim in broken) or "All claims hold.")
