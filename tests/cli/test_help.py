@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from halfmoon.cli import check_labels, cluster, diagnose, evaluate, explain, fit, info, plan, predict
+from halfmoon.cli import check_labels, cluster, diagnose, evaluate, explain, fit, info, plan, predict, suggest
 from halfmoon.cli import demo as demo_command
 from halfmoon.cli import reproduce as reproduce_command
 from halfmoon.experiments import demo
@@ -91,7 +91,8 @@ def commands_of_docs():
 
 def commands_of_help():
     modules = (
-        fit, predict, explain, evaluate, check_labels, diagnose, cluster, info, plan, demo_command, reproduce_command,
+        fit, predict, explain, evaluate, check_labels, suggest, diagnose, cluster, info, plan, demo_command,
+        reproduce_command,
     )  # fmt: skip
     return [line for module in modules for line in re.findall(r"^halfmoon (.*)$", module.EXAMPLES, flags=re.M)]
 
@@ -100,8 +101,8 @@ def commands_of_help():
 def test_examples_run(commands, files, halfmoon, small_demo, no_reproduction):
     lines = commands()
     assert {line.split()[0] for line in lines} == {
-        "fit", "predict", "explain", "evaluate", "check-labels", "diagnose", "cluster", "info", "plan", "demo",
-        "reproduce",
+        "fit", "predict", "explain", "evaluate", "check-labels", "suggest", "diagnose", "cluster", "info", "plan",
+        "demo", "reproduce",
     }  # fmt: skip
     for line in lines:
         result = halfmoon(line)
@@ -116,6 +117,7 @@ def test_every_command_has_help(halfmoon):
         "explain",
         "evaluate",
         "check-labels",
+        "suggest",
         "diagnose",
         "cluster",
         "info",
