@@ -7,7 +7,10 @@ in registers. Sums run over the coordinates in their order: a distance is the sa
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from halfmoon.graph._numba.lists import insert
 from halfmoon.graph._numba.nearest import distance
@@ -15,6 +18,8 @@ from halfmoon.runtime.jit import fast_inner_njit, inner_njit, njit
 from halfmoon.runtime.lanes import WIDTH, load, muladd, splat, store, sub, zeros_of
 
 __all__ = ["measure_found", "nearest_cells", "project_rows", "scan_cells"]
+
+Array = NDArray[Any]
 
 
 @inner_njit
@@ -88,7 +93,7 @@ def scan_panels(
                         insert(nearest[own], places[own], squares[q, u], p * WIDTH + u)
 
 
-def nearest_cells(queries, means, cells):
+def nearest_cells(queries: Array, means: Array, cells: Array) -> None:
     # IN queries: (b, s) float32, means: (m s, 16) of the cells, in panels  OUT cells: (b, p), nearest first
     """Find the p cells with the nearest means to each query."""
     nearest = np.full(cells.shape, np.inf, np.float32)
@@ -145,7 +150,9 @@ def scan_in_cells(
             scan_panels(queries, own, panels, bounds[a], bounds[a + 1], nearest, places)
 
 
-def scan_cells(queries, panels, bounds, cells, stop, nearest, places):
+def scan_cells(
+    queries: Array, panels: Array, bounds: Array, cells: Array, stop: Array, nearest: Array, places: Array
+) -> None:
     """Find the nearest points to each query in its cells by `scan_in_cells`, with arrays to work in."""
     nearest[:] = np.inf
     work = np.empty(bounds.size, np.int64), np.empty(bounds.size - 1, np.int64), np.empty(cells.size, np.int64)

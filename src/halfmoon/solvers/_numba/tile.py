@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import types
 from numba.extending import overload
+from numpy.typing import NDArray
 
 from halfmoon.runtime.jit import inner_njit, njit
 from halfmoon.runtime.lanes import (
@@ -196,13 +197,13 @@ def subtract_modes(
         store(x, i, sub(load(x, i), mul(splat(factor[i]), load(sums, label[i]))))
 
 
-def project(op, x):
+def project(op: TileOperator, x: NDArray[np.float64]) -> None:
     """Set x <- x - 1_C (mass' x)_C / mass(C): solutions of M z = b, off the modes."""
     sums = np.zeros((op.share.size, WIDTH))
     subtract_modes(op.mass, np.ones(op.mass.size), op.label, op.share, sums, x)
 
 
-def project_rhs(op, b):
+def project_rhs(op: TileOperator, b: NDArray[np.float64]) -> None:
     """Set b <- b - mass (1' b)_C / mass(C): right-hand sides orthogonal to the modes."""
     sums = np.zeros((op.share.size, WIDTH))
     subtract_modes(np.ones(op.mass.size), op.mass, op.label, op.share, sums, b)
@@ -235,7 +236,7 @@ def weighted_squares(
     store(squares, 0, total)
 
 
-def squared_norms(op, power, x):
+def squared_norms(op: TileOperator, power: int, x: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return |G^(power/2) x|^2 column by column: of solutions (+1) and right-hand sides (-1), in the norm of R."""
     squares = np.empty((1, WIDTH))
     weighted_squares(op.mass if power > 0 else 1.0 / op.mass, x, squares)
