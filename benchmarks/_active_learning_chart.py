@@ -10,6 +10,8 @@ from halfmoon.plotting.style import GREY, color, line
 
 __all__ = ["draw"]
 
+LOWEST = 0.5  # per cent: curves may reach 0
+
 
 def draw(sets: dict[str, tuple[tuple[int, ...], dict[str, np.ndarray]]], path: Path) -> None:
     """Draw mean errors over the number of labels, with bands of two standard errors for "auto" and "random"."""
@@ -29,7 +31,8 @@ def draw(sets: dict[str, tuple[tuple[int, ...], dict[str, np.ndarray]]], path: P
             _draw_curve(axis, number, strategy, counts, 100 * errors)
         axis.axhline(5.0, color=GREY, linewidth=0.8, linestyle=":")
         axis.set(title=name, xlabel="labels", ylabel="error, %", yscale="log", xlim=(0, counts[-1]))
-        axis.set_yticks([1, 2, 5, 10, 20, 50], ["1", "2", "5", "10", "20", "50"])
+        axis.set_ylim(LOWEST, None)
+        axis.set_yticks([0.5, 1, 2, 5, 10, 20, 50], ["0.5", "1", "2", "5", "10", "20", "50"])
         axis.minorticks_off()
         axis.spines[["top", "right"]].set_visible(False)
     axes[0, 0].legend(frameon=False, fontsize=8)
@@ -44,5 +47,5 @@ def _draw_curve(axis, number: int, strategy: str, counts: tuple[int, ...], error
     axis.plot(counts, mean, label=strategy, linewidth=2.0 if strategy in ("auto", "random") else 1.0, **look)
     if strategy in ("auto", "random"):
         spread = 2 * errors.std(axis=0, ddof=1) / np.sqrt(len(errors))
-        lowest = np.maximum(mean - spread, 0.05)
+        lowest = np.maximum(mean - spread, LOWEST)
         axis.fill_between(counts, lowest, mean + spread, color=look["color"], alpha=0.15, linewidth=0)

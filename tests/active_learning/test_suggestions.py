@@ -235,6 +235,8 @@ def test_excluded_rows_and_their_copies_are_passed_over(rng, blobs):
         first = suggest(model, 8, strategy, random_state=3)
         second = suggest(model, 8, strategy, random_state=3, exclude=first)
         assert len(np.unique(X[np.concatenate([first, second])], axis=0)) == 16
+    everything = np.setdiff1d(np.arange(len(y)), [5, 225])  # 225 is a copy of 5
+    assert set(suggest(model, 3, exclude=np.setdiff1d(everything, first)).tolist()) <= {5, *first.tolist()}
     with pytest.raises(ValueError, match=r"exclude holds row 250, .* 250 rows"):
         suggest(model, 1, exclude=[250])
 
@@ -278,3 +280,17 @@ def test_what_cannot_be_asked():
         suggest(LapSVC(), strategy="margin")
     with pytest.raises(ValueError, match="'n' parameter"):
         suggest(LapSVC(), 0)
+
+
+def test_many_excluded_rows_are_passed_over_without_a_large_matrix(rng, blobs, monkeypatch):
+    X, y = blobs
+    monkeypatch.setattr("halfmoon.active_learning._scenes.MOST_EXCLUDED", 4)
+    rows = some_rows(rng, y[:220])
+    model = LapSVC(n_landmarks=60, random_state=0).fit(X, labeled(LapSVC, y, rows))
+    excluded = np.setdiff1d(np.arange(200), rows)
+    _, scene = scene_of_model(model, STRATEGIES["auto"], excluded, 5, rng)
+    assert len(scene.noise) == len(rows) + 4
+    for known in (model, DataDependentKernel(n_landmarks=60, random_state=0).fit(X)):
+        found = suggest(known, 5, exclude=np.union1d(excluded, rows))
+        assert (found >= 200).all()
+        assert not (X[found][:, None] == X[excluded]).all(axis=2).any()

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from halfmoon.geometry import Geometry
 
-__all__ = ["Pool", "solved_for"]
+__all__ = ["Pool", "solved_for", "some"]
 
 Vector = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -66,11 +66,11 @@ class Pool:
             Free points that must be among the candidates.
         """
         if at_hand is None:
-            drawn = _some(free, sample, rng)
+            drawn = some(free, sample, rng)
         else:
-            near = _some(free[np.isin(free, at_hand)], sample, rng)
+            near = some(free[np.isin(free, at_hand)], sample, rng)
             doubted = min(doubted, SOLVED)
-            drawn = np.union1d(near, _some(free, min(sample, SOLVED), rng))
+            drawn = np.union1d(near, some(free, min(sample, SOLVED), rng))
         further = [np.empty(0, dtype=np.intp) if wanted is None else wanted]
         if doubt is not None and doubted and len(free) > len(drawn):
             further.append(free[np.argpartition(-doubt, min(doubted, len(free) - 1))[:doubted]])
@@ -79,7 +79,8 @@ class Pool:
         return cls(np.concatenate([drawn, extra]), masses)
 
 
-def _some(points: Indices, count: int, rng: np.random.Generator) -> Indices:
+def some(points: Indices, count: int, rng: np.random.Generator) -> Indices:
+    """Return at most so many of the points, drawn at random."""
     return points if len(points) <= count else rng.choice(points, count, replace=False)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from halfmoon.active_learning._pool import Pool, solved_for
+from halfmoon.active_learning._pool import Pool, solved_for, some
 from halfmoon.active_learning._scene import Scene
 from halfmoon.active_learning._strategies import Strategy
 from halfmoon.geometry import Geometry
@@ -20,6 +20,7 @@ __all__ = ["scene_of_kernel", "scene_of_model"]
 Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]
 Indices = NDArray[np.intp]
+MOST_EXCLUDED = 500  # that suggestions keep away from; further ones are only passed over
 SPARE = 4  # candidates per wanted row, at least: near-duplicates are passed over
 BEFORE_LABELS = {"smooth": 0.9, "base": 0.1}  # what models choose when labels say nothing
 
@@ -75,6 +76,7 @@ def scene_of_model(
         geometry.components.labels.astype(np.intp) if known else np.zeros(n_points, dtype=np.intp),
         np.concatenate([training.rows, excluded]),
     )
+    excluded = some(excluded, MOST_EXCLUDED, rng)
     free = points.free
     doubt = _doubt(model, training.rows_of(free))
     at_hand = solved_for(geometry) if learned.placed is not None else None
@@ -157,6 +159,7 @@ def scene_of_kernel(
     settled = np.flatnonzero(np.isin(numbers, exclude))
     components: Components = geometry.components
     points = Points(geometry.duplicates.group, components.labels.astype(np.intp), settled)
+    settled = some(settled, MOST_EXCLUDED, rng)
     free = points.free
     copies = np.bincount(geometry.duplicates.group)[geometry.duplicates.group]
     wanted = points.of_new_components(free, n)

@@ -46,7 +46,7 @@ def principal_components(sample: Sample, executor: Executor) -> tuple[NDArray[np
     gram = None
     if sample.seed is None:
         blocks = [slice(start, start + GRAM_ROWS) for start in range(0, sample.rows.shape[0], GRAM_ROWS)]
-        gram = sum(executor.map(_gram, sample.rows, blocks))
+        gram = np.sum(list(executor.map(_gram, sample.rows, blocks)), axis=0)
     return executor.run(_components, (sample, gram))
 
 

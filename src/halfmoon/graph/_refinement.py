@@ -36,6 +36,7 @@ LIST = 20  # neighbours per point, at least; for codes, candidates: 24, and 2 k 
 JOINED = 8, 9.0  # of each list are joined, and more per factor of ten by which misses must shrink
 WIDER = 8  # more of them at each further attempt
 ROUNDS = 8  # of refinement after trees are grown
+NEAR_MISS = 0.02  # of the recall, up to which codes are tried once more
 GAIN = 0.001  # a round that gains less recall is the last
 FAITHFUL = 1e-3  # relative error of a neighbour's distance up to which a complete sketch stands for X
 TIES = 1e-6  # relative difference of distances in float32 that are one distance
@@ -53,9 +54,9 @@ class Refinement:
         self.searched = Searched(search.head, search.codes, search.unit)
         wide = max(LIST, k + 4) if search.whole else max(LIST, 2 * k) + 4
         self.keys = np.full((self.n, min(wide, self.n - 1)), NOBODY)
-        self.candidates = 2 * k + 4  # of each list, to rank: codes put no true neighbour farther down
+        self.candidates = 2 * k + 4  # of each list, to rank: codes put few true neighbours farther down
         self.kept = min(max(KEPT, k), self.keys.shape[1])
-        self.joined = 0
+        self.joined, self.stretched = 0, False
         self._truth: Keys | None = None
         self.estimate, self.reached = 0.0, False
 
@@ -64,7 +65,7 @@ class Refinement:
         for attempt in range(ATTEMPTS):
             self._grow(PROBES << attempt)
             self._widen(attempt * WIDER)
-            if self._repeat() or (self._turn_exact() and self._repeat()):
+            if self._repeat() or (self._stretch() and self._repeat()) or (self._turn_exact() and self._repeat()):
                 return True
         return False
 
@@ -90,6 +91,19 @@ class Refinement:
         self.joined = min(max(self.k, round(wished)) + more, self.n - 1)
         room = np.full((self.n, max(0, self.joined - self.keys.shape[1])), NOBODY)
         self.keys = np.hstack([self.keys | 1, room])
+
+    def _stretch(self) -> bool:
+        """Rank whole lists and join more of each where codes miss by little: rounds of exact distances cost far more.
+
+        Return whether this is new.
+        """
+        width = self.keys.shape[1]
+        if self.stretched or self._is_exact() or self.estimate < self.search.options.recall - NEAR_MISS:
+            return False
+        self.stretched, self.candidates, self.joined = True, width, min(self.joined + WIDER, width)
+        self.keys |= 1
+        self._estimate("longer lists")
+        return True
 
     def _repeat(self) -> bool:
         """Take refinement steps until the recall is reached or no longer grows; return whether it was reached."""

@@ -168,14 +168,14 @@ class TiledSystem:
         goals = np.maximum(np.broadcast_to(np.asarray(goal, dtype=np.float64), (WIDTH,)), TINY**0.5) ** 2
         unit = _unit(squares)
         space.x[:] = 0.0
-        start(op, space.b, unit, space.r)
+        start(op.scale, space.b, unit, space.r)
         n_iter, limit = 0, ITERATION_LIMIT[self.dtype]
         for _ in range(MAX_CYCLES):
             if np.all(squares <= goals):
                 break
             aim = np.maximum(0.7 * goals, CYCLE_REDUCTION[self.dtype] * squares)
             n_iter += self._iterate(space, (squares > goals)[0], (aim * unit**2)[0], limit)
-            accumulate(op, unit, space.d, space.x)
+            accumulate(op.scale, 1.0 / unit, space.d, space.x)
             project(op, space.x)
             before, unit, squares = squares, _unit(aim), np.empty((1, WIDTH))
             residual(op, space.b, space.x, unit, space.r, squares, spread)
@@ -188,8 +188,9 @@ class TiledSystem:
         """Run CG from the residual in the workspace until |r|^2 <= target; a column or two without their tile."""
         stop = stop_flag()
         if self.factor is not None or active.sum() > NARROW:
-            vectors = space.r, space.d, space.p, space.q
-            return int(conjugate_gradients(self.op, self.factor, target, limit, stop, *vectors))
+            sums, steps = np.empty((4, 1, WIDTH)), np.zeros((2, 1, WIDTH), self.dtype)
+            work = space.p, space.q, *sums, *steps
+            return int(conjugate_gradients(self.op, self.factor, target, limit, stop, space.r, space.d, *work))
         space.d[:], n_iter = 0.0, 0
         for c in np.flatnonzero(active):
             space.d[:, c], steps = column_gradients(self.op, target[c], limit, stop, space.r[:, c].copy())
@@ -203,7 +204,7 @@ class TiledSystem:
         space.b[:, columns:] = 0.0
         squares = squared_norms(self.op, -1, space.b).reshape(1, -1)
         unit = _unit(squares)
-        start(self.op, space.b, unit, space.r)
+        start(self.op.scale, space.b, unit, space.r)
         return self._iterate(space, (squares > 0.0)[0], (reduction * squares * unit**2)[0], limit)
 
     def solve_columns(self, B: Matrix, rtol: float, executor: Executor) -> tuple[Matrix, int]:

@@ -7,17 +7,22 @@ in registers. Sums run over the coordinates in their order: a distance is the sa
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from halfmoon.graph._numba.lists import insert
 from halfmoon.graph._numba.nearest import distance
-from halfmoon.runtime.jit import fast_njit, njit
+from halfmoon.runtime.jit import fast_inner_njit, inner_njit, njit
 from halfmoon.runtime.lanes import WIDTH, load, muladd, splat, store, sub, zeros_of
 
 __all__ = ["measure_found", "nearest_cells", "project_rows", "scan_cells"]
 
+Array = NDArray[Any]
 
-@njit
+
+@inner_njit
 def four_distances(
     queries,  # IN   (b, s)  float32
     i,  # IN   four of them
@@ -49,7 +54,7 @@ def four_distances(
     store(squares, 3, d)
 
 
-@fast_njit
+@fast_inner_njit
 def smallest(
     row,  # IN   (16,)
 ):
@@ -88,33 +93,31 @@ def scan_panels(
                         insert(nearest[own], places[own], squares[q, u], p * WIDTH + u)
 
 
-@njit
-def nearest_cells(
-    queries,  # IN   (b, s)  float32
-    means,  # IN   (m s, 16)  the means of the cells, in panels
-    cells,  # OUT  (b, p)  the p cells with the nearest means, nearest first
-):
-    """Find the nearest cells of each query."""
+def nearest_cells(queries: Array, means: Array, cells: Array) -> None:
+    # IN queries: (b, s) float32, means: (m s, 16) of the cells, in panels  OUT cells: (b, p), nearest first
+    """Find the p cells with the nearest means to each query."""
     nearest = np.full(cells.shape, np.inf, np.float32)
-    scan_panels(queries, np.arange(len(queries)), means, 0, means.shape[0] // queries.shape[1], nearest, cells)
+    scan_panels(queries, np.arange(len(queries)), means, 0, len(means) // queries.shape[1], nearest, cells)
 
 
-@njit
+@inner_njit
 def group_by_cell(
     cells,  # IN   (b, p)  cells of each query
     first,  # IN   columns first .. last-1
     last,  # IN
     bounds,  # OUT  (count+1,)
+    at,  # WORK (count,)
     members,  # OUT  (b (last-first),)  the queries of cell a: members[bounds[a]:bounds[a+1]]
 ):
     """List the queries of each cell, in their order."""
-    bounds[:] = 0
+    for a in range(bounds.size):
+        bounds[a] = 0
     for i in range(cells.shape[0]):
         for u in range(first, last):
             bounds[cells[i, u] + 1] += 1
     for a in range(bounds.size - 1):
         bounds[a + 1] += bounds[a]
-    at = bounds[:-1].copy()
+        at[a] = bounds[a]
     for i in range(cells.shape[0]):
         for u in range(first, last):
             members[at[cells[i, u]]] = i
@@ -122,29 +125,38 @@ def group_by_cell(
 
 
 @njit
-def scan_cells(
+def scan_in_cells(
     queries,  # IN   (b, s)  float32
     panels,  # IN   (p s, 16)  points, cell after cell
     bounds,  # IN   (count+1,)  cell a has the panels bounds[a] .. bounds[a+1]-1
     cells,  # IN   (b, c)  to scan, nearest first
     stop,  # IN   (1,)    not 0: return early
-    nearest,  # OUT  (b, w)  squared distances of the nearest points in these cells, ascending, inf if there are fewer
-    places,  # OUT  (b, w)  their places in the panels
+    of_cell,  # WORK (count+1,)  int64
+    at,  # WORK (count,)    int64
+    members,  # WORK (b c,)    int64
+    nearest,  # IN/OUT  (b, w)  inf, then squared distances of the nearest points in these cells, ascending
+    places,  # OUT  (b, w)  their places in the panels, where there are so many
 ):
     """Find the nearest points to each query in its cells: first in its nearest cell, then cell by cell in the others.
 
     A cell is compared with all its queries while it is in the cache; after the nearest one few points are near enough.
     """
-    nearest[:] = np.inf
-    of_cell = np.empty(bounds.size, np.int64)
-    members = np.empty(cells.size, np.int64)
-    for first, last in ((0, 1), (1, cells.shape[1])):
-        group_by_cell(cells, first, last, of_cell, members)
+    for part in range(2):
+        group_by_cell(cells, part, 1 if part == 0 else cells.shape[1], of_cell, at, members)
         for a in range(bounds.size - 1):
             if stop[0]:
                 return
             own = members[of_cell[a] : of_cell[a + 1]]
             scan_panels(queries, own, panels, bounds[a], bounds[a + 1], nearest, places)
+
+
+def scan_cells(
+    queries: Array, panels: Array, bounds: Array, cells: Array, stop: Array, nearest: Array, places: Array
+) -> None:
+    """Find the nearest points to each query in its cells by `scan_in_cells`, with arrays to work in."""
+    nearest[:] = np.inf
+    work = np.empty(bounds.size, np.int64), np.empty(bounds.size - 1, np.int64), np.empty(cells.size, np.int64)
+    scan_in_cells(queries, panels, bounds, cells, stop, *work, nearest, places)
 
 
 @njit
@@ -188,8 +200,9 @@ def measure_found(
     """Find the k nearest of the rows found, and of the one known to be equal; ties go to the lowest index."""
     k = indices.shape[1]
     for i in range(Y.shape[0]):
-        distances[i] = np.inf
-        indices[i] = -1
+        for v in range(k):
+            distances[i, v] = np.inf
+            indices[i, v] = -1
         for u in range(-1, found.shape[1]):
             j = np.int64(equal[i]) if u < 0 else np.int64(found[i, u])
             if j < 0 or (u >= 0 and j == equal[i]):

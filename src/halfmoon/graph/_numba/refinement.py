@@ -6,13 +6,18 @@ When stop[0] is set, they return early; what they have written is then of no use
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from halfmoon.graph._numba.distances import rank_of
 from halfmoon.graph._numba.lists import NOBODY, entry_of, insert_key, key_of
 from halfmoon.runtime.jit import inner_njit, njit
 
 __all__ = ["rank_rows", "refine"]
+
+Array = NDArray[Any]
 
 SEEN = 4096  # slots of the table of candidates met: a power of two
 
@@ -93,7 +98,17 @@ def try_candidates(
             insert_key(own, tried[p])
 
 
-def refine(space, old, entries, reverse, counts, lo, hi, stop, new):
+def refine(
+    space: Any,
+    old: Array,
+    entries: Array,
+    reverse: Array,
+    counts: Array,
+    lo: int,
+    hi: int,
+    stop: Array,
+    new: Array,
+) -> None:
     """Try the neighbours of the neighbours in `try_candidates`, with arrays to work in: these are not compiled."""
     most = (entries.shape[1] + reverse.shape[1]) * (entries.shape[1] + 1) + 1
     work = np.full(SEEN, -1, np.int64), np.empty(most, np.int32), np.empty(most, np.int64)

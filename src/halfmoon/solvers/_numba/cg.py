@@ -106,10 +106,14 @@ def conjugate_gradients(
     x,  # OUT    (n, WIDTH) solution
     p,  # WORK   (n, WIDTH)
     q,  # WORK   (n, WIDTH)
+    pq,  # WORK   (1, WIDTH) float64
+    rz,  # WORK   (1, WIDTH) float64
+    rr,  # WORK   (1, WIDTH) float64
+    old,  # WORK   (1, WIDTH) float64
+    alpha,  # WORK   (1, WIDTH), all 0
+    beta,  # WORK   (1, WIDTH)
 ):
     """Solve s M s x = r by preconditioned CG; return the iterations made. Columns that have converged stand still."""
-    alpha, beta = np.zeros((1, WIDTH), r.dtype), np.zeros((1, WIDTH), r.dtype)
-    pq, rz, rr, old = np.empty((1, WIDTH)), np.empty((1, WIDTH)), np.empty((1, WIDTH)), np.empty((1, WIDTH))
     zero = zeros_of(x)
     for i in range(x.shape[0]):
         store(x, i, zero)

@@ -19,6 +19,7 @@ __all__ = ["factorise"]
 
 NONE = np.int32(-1)
 LINEAR_BUCKETS = 256
+GAPS = np.array([1750, 701, 301, 132, 57, 23, 10, 4, 1])  # of the Shell sort
 
 
 @inner_njit
@@ -77,7 +78,8 @@ def build_lists(ptr, ind, weight, first, following, target, size):
     # IN CSR of W  OUT first: (n,) list heads, following, target, size: (nnz,) half-edges
     """Turn each undirected edge into a pair of half-edges."""
     used = 0
-    first[:] = NONE
+    for i in range(first.size):
+        first[i] = NONE
     for i in range(ptr.size - 1):
         for k in range(ptr[i], ptr[i + 1]):
             j = ind[k]
@@ -119,7 +121,8 @@ def collect(v, first, following, target, size, place, slot, degree, edge, edge_w
 def sort_by_weight(count, edge, edge_w):
     # IN count  INOUT edge[:count], edge_w[:count]
     """Ascending weights (Shell sort)."""
-    for gap in (1750, 701, 301, 132, 57, 23, 10, 4, 1):
+    for place in range(GAPS.size):
+        gap = GAPS[place]
         for t in range(gap, count):
             e, w = edge[t], edge_w[t]
             k = t - gap

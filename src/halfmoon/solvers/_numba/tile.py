@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import types
 from numba.extending import overload
+from numpy.typing import NDArray
 
 from halfmoon.runtime.jit import inner_njit, njit
 from halfmoon.runtime.lanes import (
@@ -167,84 +168,76 @@ def residual(
 
 @njit
 def start(
-    op,  # IN
+    scale,  # IN   (n,) float64
     b,  # IN   (n, WIDTH) float64
     unit,  # IN   (1, WIDTH) float64
     r,  # OUT  (n, WIDTH) working precision: unit s b
 ):
     """Set the first residual, that of x = 0."""
-    scale = op.scale
     units = load(unit, 0)
     for i in range(scale.size):
         store(r, i, mul(mul(splat(scale[i]), units), load(b, i)))
 
 
-@inner_njit
-def component_sums(weight, label, share, x):
-    # IN weight: (n,), label, share, x: (n, WIDTH) float64
-    """Return share_C times the sum over C of weight x, for every component C and column."""
-    sums = np.zeros((share.size, WIDTH))
+@njit
+def subtract_modes(
+    weight,  # IN     (n,) float64
+    factor,  # IN     (n,) float64
+    label,  # IN     (n,)
+    share,  # IN     (components,)
+    sums,  # WORK   (components, WIDTH) float64, all 0
+    x,  # INOUT  (n, WIDTH) float64
+):
+    """Set x <- x - factor share_C (sum over C of weight x), for every component C and column."""
     for i in range(weight.size):
         store(sums, label[i], muladd(splat(weight[i]), load(x, i), load(sums, label[i])))
     for k in range(share.size):
         store(sums, k, mul(splat(share[k]), load(sums, k)))
-    return sums
+    for i in range(label.size):
+        store(x, i, sub(load(x, i), mul(splat(factor[i]), load(sums, label[i]))))
 
 
-@njit
-def project(
-    op,  # IN
-    x,  # INOUT  (n, WIDTH) float64
-):
+def project(op: TileOperator, x: NDArray[np.float64]) -> None:
     """Set x <- x - 1_C (mass' x)_C / mass(C): solutions of M z = b, off the modes."""
-    label = op.label
-    sums = component_sums(op.mass, label, op.share, x)
-    for i in range(label.size):
-        store(x, i, sub(load(x, i), load(sums, label[i])))
+    sums = np.zeros((op.share.size, WIDTH))
+    subtract_modes(op.mass, np.ones(op.mass.size), op.label, op.share, sums, x)
 
 
-@njit
-def project_rhs(
-    op,  # IN
-    b,  # INOUT  (n, WIDTH) float64
-):
+def project_rhs(op: TileOperator, b: NDArray[np.float64]) -> None:
     """Set b <- b - mass (1' b)_C / mass(C): right-hand sides orthogonal to the modes."""
-    label, mass = op.label, op.mass
-    sums = component_sums(np.ones(mass.size), label, op.share, b)
-    for i in range(label.size):
-        store(b, i, sub(load(b, i), mul(splat(mass[i]), load(sums, label[i]))))
+    sums = np.zeros((op.share.size, WIDTH))
+    subtract_modes(np.ones(op.mass.size), op.mass, op.label, op.share, sums, b)
 
 
 @njit
 def accumulate(
-    op,  # IN
-    unit,  # IN     (1, WIDTH) float64: factor of the residual that d answers
+    scale,  # IN     (n,) float64
+    inverse,  # IN     (1, WIDTH) float64: 1 / unit of the residual that d answers
     d,  # IN     (n, WIDTH) working precision
     x,  # INOUT  (n, WIDTH) float64
 ):
     """Set x <- x + s d / unit."""
-    scale = op.scale
-    inverse = np.empty((1, WIDTH))
-    for c in range(WIDTH):
-        inverse[0, c] = 1.0 / unit[0, c]
     inverses = load(inverse, 0)
     for i in range(scale.size):
         store(x, i, muladd(mul(splat(scale[i]), inverses), widen(load(d, i)), load(x, i)))
 
 
 @njit
-def squared_norms(
-    op,  # IN
-    power,  # IN  +1 or -1
-    x,  # IN  (n, WIDTH) float64
+def weighted_squares(
+    weight,  # IN   (n,) float64
+    x,  # IN   (n, WIDTH) float64
+    squares,  # OUT  (1, WIDTH) float64
 ):
-    """Return |G^(power/2) x|^2 column by column: of solutions (+1) and right-hand sides (-1), in the norm of R."""
-    mass = op.mass
+    """Set squares <- sum_i weight_i x_i^2 column by column."""
     total = zeros64()
-    for i in range(mass.size):
+    for i in range(weight.size):
         xi = load(x, i)
-        weight = mass[i] if power > 0 else 1.0 / mass[i]
-        total = muladd(mul(splat(weight), xi), xi, total)
-    out = np.empty((1, WIDTH))
-    store(out, 0, total)
-    return out[0]
+        total = muladd(mul(splat(weight[i]), xi), xi, total)
+    store(squares, 0, total)
+
+
+def squared_norms(op: TileOperator, power: int, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return |G^(power/2) x|^2 column by column: of solutions (+1) and right-hand sides (-1), in the norm of R."""
+    squares = np.empty((1, WIDTH))
+    weighted_squares(op.mass if power > 0 else 1.0 / op.mass, x, squares)
+    return squares[0]
