@@ -252,10 +252,11 @@ def test_columns_are_shared_and_dropped(rng):
     assert_allclose(others.expansion(rows, coef), base(X, X[rows]) @ coef, atol=1e-6)
 
 
-def test_products_of_float32_matrices(rng):
-    """Many panels: only the rounding of the matrix is left, however it is stored."""
+@pytest.mark.parametrize("functions", [1, 4])
+def test_products_of_float32_matrices(rng, functions):
+    """Several tasks: only the rounding of the matrix is left, however it is stored."""
     A = rng.normal(size=(5000, 70)) * 10.0 ** rng.integers(-5, 5, size=(5000, 1))
-    h, rounded = rng.normal(size=(70, 4)), A.astype(np.float32)
+    h, rounded = rng.normal(size=(70, functions)), A.astype(np.float32)
     columns = [np.ascontiguousarray(column) for column in rounded.T]
     for times, rounding, stored in [(product, product_rounding, rounded), (combination, combination_rounding, columns)]:
         found = times(stored, h, 2)
