@@ -124,7 +124,7 @@ def _read_arrow(function: str) -> Reader:
 
 
 def _read_npz(path: Path, wanted: Wanted) -> Table:
-    """Read arrays: X, or the only two-dimensional one, and the target."""
+    """Read arrays: X, or the only one of features, and the target; X of shape (n, height, width[, channels]) is images."""
     wanted.check_no_names(path)
     try:
         with np.load(path, allow_pickle=False) as archive:
@@ -132,12 +132,14 @@ def _read_npz(path: Path, wanted: Wanted) -> Table:
     except Exception as error:  # numpy and zipfile raise a dozen kinds for damaged files
         raise DataFileError(f"{path}: the file cannot be read ({first_line(error)}).") from error
     matrices = [
-        name for name, array in arrays.items() if array.ndim == 2 and array.shape[1] and array.dtype.kind in "fiub"
+        name
+        for name, array in arrays.items()
+        if array.ndim in (2, 3, 4) and all(array.shape[1:]) and array.dtype.kind in "fiub"
     ]
     features = "X" if "X" in matrices else matrices[0] if len(matrices) == 1 else None
     if features is None:
         shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
-        raise DataFileError(f"{path}: features are a two-dimensional array of numbers named 'X'. It has {shapes}.")
+        raise DataFileError(f"{path}: features are a two-dimensional array of numbers named 'X', or images of shape (n, height, width). It has {shapes}.")
     X, y, target = arrays[features], None, wanted.target
     if target is not None:
         if target not in arrays:
@@ -147,7 +149,9 @@ def _read_npz(path: Path, wanted: Wanted) -> Table:
                 f"{path}: {target!r} has shape {arrays[target].shape} and X has {X.shape[0]} rows. Give one per row."
             )
         y = as_cells(arrays[target].astype(object))
-    return Table(path, X if X.dtype.kind == "f" else X.astype(np.float64), y, target)
+    shape = None if X.ndim == 2 else (X.shape[1], X.shape[2], X.shape[3] if X.ndim == 4 else 1)
+    X = X.reshape(X.shape[0], -1)
+    return Table(path, X if X.dtype.kind == "f" else X.astype(np.float64), y, target, image_shape=shape)
 
 
 READERS: dict[str, Reader] = {
