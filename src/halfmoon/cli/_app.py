@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from halfmoon import __version__
-from halfmoon.cli import check_labels, cluster, demo, diagnose, evaluate, explain, fit, info, plan, predict, reproduce
+from halfmoon.cli import check_labels, cluster, demo, diagnose, evaluate, explain, fit, info, label, plan, predict, reproduce
 from halfmoon.cli._usage import Commands
 
 __all__ = ["app"]
@@ -38,5 +38,5 @@ def _options(
     """Hold the options of ``halfmoon`` itself."""
 
 
-for module in (fit, predict, explain, evaluate, check_labels, diagnose, cluster, info, plan, demo, reproduce):
+for module in (fit, label, predict, explain, evaluate, check_labels, diagnose, cluster, info, plan, demo, reproduce):
     app.command(module.NAME, help=module.HELP, epilog=module.EXAMPLES)(module.command)

@@ -4,6 +4,8 @@ from halfmoon.labeller._items import ImageArrays, ImageFiles, Items, Rows, Texts
 from halfmoon.labeller._journal import Journal, JournalError
 from halfmoon.labeller._labels import ActionError, Labels
 from halfmoon.labeller._map import lay_out
+from halfmoon.labeller._open import session_of_arrays, session_of_file
+from halfmoon.labeller._serve import serve
 from halfmoon.labeller._session import Session
 
 __all__ = [
@@ -19,4 +21,7 @@ __all__ = [
     "Texts",
     "items_of",
     "lay_out",
+    "serve",
+    "session_of_arrays",
+    "session_of_file",
 ]

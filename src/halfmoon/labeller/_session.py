@@ -1,8 +1,8 @@
-"""A session of labelling: labels, their journal, and a thread that learns from them and says what comes next.
+"""A session of labelling: labels, their journal, and threads that learn from them and say what comes next.
 
-The thread first builds the geometry. Then, whenever labels have changed, it refits and publishes predictions of all
-rows; what takes longer (suggestions, held-out scores, doubts) follows when they are out, step by step, and is dropped
-when another label comes. Labels that come while a refit runs are learnt together by the next one.
+The first thread builds the geometry. Then, whenever labels have changed, it refits and publishes predictions of all
+rows; labels that come while a refit runs are learnt together by the next one. What takes longer (suggestions, held-out
+scores, doubts) is the business of the second thread, step by step with the newest model, so that no label waits for it.
 """
 
 from __future__ import annotations
@@ -100,7 +100,8 @@ class Session:
         self._lock = threading.RLock()
         self._changed = threading.Condition(self._lock)
         self._listeners: list[Listener] = []
-        self._phase, self._failure = "preparing", None
+        self._phase = "preparing"
+        self._failure: BaseException | None = None
         self._closed = False
         self._progress: dict[str, Any] = {}
         self._learner: Learner | None = None
@@ -115,13 +116,17 @@ class Session:
         self._learned = self._reported = -1  # revisions
         self._of_row: NDArray[np.intp] | None = None  # what the model was fitted to
         self.positions = np.zeros((0, 2), dtype=np.float32)
-        self._thread = threading.Thread(target=self._run, name="halfmoon-labeller", daemon=True)
+        self._threads = [
+            threading.Thread(target=self._guarded, args=(work,), name=f"halfmoon-{work.__name__}", daemon=True)
+            for work in (self._learn_on, self._report_on)
+        ]
 
     # What others call
 
     def start(self) -> Session:
         """Begin to prepare, in a thread of its own."""
-        self._thread.start()
+        for thread in self._threads:
+            thread.start()
         return self
 
     def wait(self, timeout: float | None = None) -> Session:
@@ -141,8 +146,9 @@ class Session:
         with self._changed:
             self._closed = True
             self._changed.notify_all()
-        if self._thread.is_alive():
-            self._thread.join(10.0)
+        for thread in self._threads:
+            if thread.is_alive():
+                thread.join(10.0)
         self._journal.close()
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
@@ -235,6 +241,11 @@ class Session:
             }
 
     @property
+    def failure(self) -> BaseException | None:
+        """What has gone wrong for good."""
+        return self._failure
+
+    @property
     def predictions(self) -> Predictions:
         """Predictions of all rows, as of now."""
         return self._predictions
@@ -306,14 +317,11 @@ class Session:
         """Save the model to a file for `halfmoon.load` and ``halfmoon predict``."""
         save(self.model, path)
 
-    # What the thread does
+    # What the threads do
 
-    def _run(self) -> None:
+    def _guarded(self, work: Callable[[], None]) -> None:
         try:
-            self._prepare()
-            while self._next():
-                self._learn()
-                self._report()
+            work()
         except Closed:
             return
         except BaseException as error:
@@ -322,17 +330,40 @@ class Session:
                 self._changed.notify_all()
             self._tell("labels", self.state())
 
-    def _prepare(self) -> None:
-        """Build the geometry and the map."""
+    def _learn_on(self) -> None:
+        """Prepare, then learn from labels as they come."""
         with progress_callback(self._on_progress):
-            self._learner = Learner(self._X, random_state=self._seed, **self._options)
-            self.positions = self._learner.of_points(lay_out(self._learner.kernel, self._seed))
-        self._learn()
+            learner = self._learner = Learner(self._X, random_state=self._seed, **self._options)
+            self.positions = learner.of_points(lay_out(learner.kernel, self._seed))
+        self._learn(learner)
         self._suggest()
         with self._changed:
             self._phase = "ready"
             self._changed.notify_all()
         self._tell("labels", self.state())
+        while self._wait_for(lambda: self._learned != self._labels.revision):
+            self._learn(learner)
+
+    def _report_on(self) -> None:
+        """Say what comes next, how good the model is, and which labels look wrong, one after the other."""
+        steps = (self._suggest, self._hold_out, self._doubt)
+        number, fresh, revision = 0, 0, -1  # steps in a row that had the same labels
+        while self._wait_for(lambda: self._phase == "ready" and self._reported != self._learned):
+            fresh = fresh + 1 if revision == self._learned else 1
+            revision = self._learned
+            steps[number % len(steps)]()
+            number += 1
+            if fresh >= len(steps):
+                with self._changed:
+                    self._reported = revision
+                    self._changed.notify_all()
+            self._tell("labels", self.state())
+
+    def _wait_for(self, wanted: Callable[[], bool]) -> bool:
+        """Wait for something to do; return False when the session is closed."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._closed or wanted())
+            return not self._closed
 
     def _on_progress(self, stage: str, done: int, total: int) -> None:
         if self._closed:
@@ -341,64 +372,39 @@ class Session:
             self._progress = {"stage": stage, "done": int(done), "total": int(total)}
         self._tell("progress", self._progress)
 
-    def _next(self) -> bool:
-        """Wait for something to do; return False when the session is closed."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._closed or self._reported != self._labels.revision)
-            return not self._closed
-
-    @property
-    def _stale(self) -> bool:
-        """Whether labels have changed meanwhile."""
-        return self._closed or self._learned != self._labels.revision
-
-    def _learn(self) -> None:
+    def _learn(self, learner: Learner) -> None:
         """Refit and publish predictions."""
-        assert self._learner is not None
         with self._lock:
             of_row, revision = self._labels.of_row, self._labels.revision
-        if self._of_row is not None and np.array_equal(self._of_row, of_row):
-            self._learned = revision
-            return
-        model = self._learner.learn(of_row)
-        with self._lock:
-            if model is None or self._model is None or len(model.classes) != len(self._model.classes):
+        same = self._of_row is not None and np.array_equal(self._of_row, of_row)
+        model = self._model if same else learner.learn(of_row)
+        with self._changed:
+            if model is None or self._model is None or not np.array_equal(model.classes, self._model.classes):
                 self._calibration, self._drawn = None, None
             self._model, self._of_row, self._learned = model, of_row, revision
-        self._publish()
+            self._changed.notify_all()
+        if not same:
+            self._publish(model)
 
-    def _publish(self) -> None:
-        """Tell everybody what the model says now."""
-        model, of_row = self._model, self._of_row
-        assert of_row is not None
-        rows = np.flatnonzero(of_row >= 0)
-        version = self._predictions.version + 1
+    def _publish(self, model: Model | None) -> None:
+        """Tell everybody what the model says, unless there is a newer one."""
         nothing = Predictions.nothing(self.n)
         classes, confidence = nothing.classes, nothing.confidence
         if model is not None:
             classes, confidence = model.predict(self._calibration or Calibration.before_labels(len(model.classes)))
         with self._changed:
-            self._predictions = Predictions(version, self._learned, classes, confidence, rows, of_row[rows])
-            self._changed.notify_all()
-        self._tell("predictions", {"version": version, "revision": self._learned} | self._moving())
-
-    def _moving(self) -> dict[str, Any]:
-        """Return the numbers that change with the predictions."""
-        predictions = self._predictions
-        with self._lock:
-            predicted = predictions.counts(len(self._labels.classes))
-        return {"expected_error": predictions.expected_error, "predicted": predicted}
-
-    def _report(self) -> None:
-        """Say what comes next, how good the model is, and which labels look wrong."""
-        for step in (self._suggest, self._hold_out, self._doubt):
-            if self._stale:
+            if model is not self._model or self._of_row is None:
                 return
-            step()
-        with self._changed:
-            self._reported = self._learned
+            rows, version = np.flatnonzero(self._of_row >= 0), self._predictions.version + 1
+            self._predictions = Predictions(version, self._learned, classes, confidence, rows, self._of_row[rows])
+            moved = {
+                "version": version,
+                "revision": self._learned,
+                "expected_error": self._predictions.expected_error,
+                "predicted": self._predictions.counts(len(self._labels.classes)),
+            }
             self._changed.notify_all()
-        self._tell("labels", self.state())
+        self._tell("predictions", moved)
 
     def _suggest(self) -> None:
         assert self._learner is not None
@@ -415,29 +421,29 @@ class Session:
             self._suggested = suggested
             first = self._queue[0] if self._queue else None
             self._queue = make_queue(self._labels, self._order, suggested, first)
-        self._tell("labels", self.state())
 
     def _hold_out(self) -> None:
-        model = self._model
-        if model is None or self._stale:
+        with self._lock:
+            model, of_row = self._model, self._of_row
+            counted = self._order.counted(self._labels)
+        if model is None or of_row is None:
             with self._lock:
                 self._single = None
             return
         held_out = model.held_out()
         calibration = model.calibrate(held_out)
-        with self._lock:
-            drawn = model.drawn(held_out, self._order.counted(self._labels))
+        drawn = model.drawn(held_out, counted[of_row[counted] >= 0])
         single = float((drawn.sets(model.values).sum(axis=1) == 1).mean()) if np.isfinite(drawn.threshold) else None
-        if self._stale:
-            return
         with self._changed:
+            if self._model is None or not np.array_equal(self._model.classes, model.classes):
+                return  # of other classes than there are now
             self._calibration, self._drawn, self._single = calibration, drawn, single
-            self._keep_score(Score(len(self._labels.rows), drawn.right, len(drawn.targets)))
-        self._publish()
+            self._keep_score(Score(int((of_row >= 0).sum()), drawn.right, len(drawn.targets)))
+        self._publish(model)
 
     def _keep_score(self, score: Score) -> None:
         """Add a point to the learning curve, and to the journal if it is a new one."""
-        if score.counted and self._curve.get(score.labels) != score:
+        if score.counted and score.labels <= len(self._labels.rows) and self._curve.get(score.labels) != score:
             self._curve[score.labels] = score
             self._journal.append(
                 {"kind": "score", "labels": score.labels, "right": score.right, "counted": score.counted}
