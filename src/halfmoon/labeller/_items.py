@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from halfmoon.exceptions import DataFileError
 from halfmoon.tables import Table
 
-__all__ = ["ImageArrays", "ImageFiles", "Items", "Rows", "Texts", "items_of"]
+__all__ = ["ImageArrays", "ImageFiles", "Items", "Rows", "Texts", "items_of", "looks_like_images"]
 
 PICTURE = 512  # pixels of the longer side, at most, that are sent
 FEWEST_PIXELS = 36  # of rows that are taken for pictures because they look like them
@@ -140,43 +140,19 @@ class Texts(Items):
         return {"name": self.name(row), "text": str(self.texts[row])[:LONGEST_TEXT], "cells": cells}
 
 
-def items_of(table: Table, image_shape: tuple[int, int, int] | None = None, text: str | None = None) -> Items:
-    """Return the items of a table that was read.
-
-    Parameters
-    ----------
-    table : Table
-        Data.
-    image_shape : tuple of int, default=None
-        Height, width and channels of rows that are pictures; None: as the table says, or as it looks.
-    text : str, default=None
-        Column of texts.
-    """
-    names = [table.row(i) for i in range(table.X.shape[0])] if table.unit != "image" else table.rows
+def items_of(table: Table) -> Items:
+    """Return the items of a table that was read."""
     if table.unit == "image":
         return ImageFiles(table.path, [str(name) for name in table.rows])
+    names = [table.row(i) for i in range(table.X.shape[0])]
+    if table.image_shape is not None:
+        return ImageArrays(table.X.reshape(-1, *table.image_shape), names)
     if hasattr(table.X, "columns"):
-        if text is None:
-            return Rows(table.X, [str(name) for name in table.X.columns], names)
-        rest = table.X.drop(columns=text)
-        others = Rows(rest, list(rest.columns)) if len(rest.columns) else None
-        return Texts(table.X[text].fillna("").tolist(), others, names)
-    shape = image_shape or table.image_shape or _looks_like(table.X)
-    if shape is not None:
-        return ImageArrays(_as_pictures(table.X, shape), names)
+        return Rows(table.X, [str(name) for name in table.X.columns], names)
     return Rows(table.X, [f"feature {i + 1}" for i in range(min(table.X.shape[1], MOST_CELLS))], names)
 
 
-def _as_pictures(X: NDArray[Any], shape: tuple[int, int, int]) -> NDArray[Any]:
-    if X.shape[1] != shape[0] * shape[1] * shape[2]:
-        raise ValueError(
-            f"Pictures of {shape[0]} x {shape[1]} pixels and {shape[2]} channels have {shape[0] * shape[1] * shape[2]} "
-            f"numbers, and the rows have {X.shape[1]}."
-        )
-    return X.reshape(-1, *shape)
-
-
-def _looks_like(X: Any) -> tuple[int, int, int] | None:
+def looks_like_images(X: Any) -> tuple[int, int, int] | None:
     """Return the shape of grey pictures that rows seem to be: squares whose neighbouring pixels are alike."""
     if not isinstance(X, np.ndarray) or X.shape[1] < FEWEST_PIXELS or X.min() < 0.0:
         return None

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.manifold import TSNE
+from threadpoolctl import threadpool_limits
 
 from halfmoon.kernels import DataDependentKernel
 from halfmoon.labeller._numba.layout import descend
@@ -20,7 +21,7 @@ from halfmoon.runtime.progress import report
 __all__ = ["lay_out"]
 
 Positions = NDArray[np.float32]
-ROUNDS = 50
+ROUNDS, FEWER_ROUNDS = 50, 15
 PUSHES = 4  # random pairs per edge
 EXTENT = 10.0  # half the width in which rounds begin: steps are of order 1
 MANY = 1 << 19  # rows from which on rounds are fewer, so that the map stays a matter of seconds
@@ -57,21 +58,23 @@ def _landmark_positions(kernel: DataDependentKernel, random_state: int) -> NDArr
     count = len(D)
     if count < 8:
         return EXTENT * np.random.default_rng(random_state).uniform(-1.0, 1.0, size=(count, 2))
-    embedding = TSNE(
+    tsne = TSNE(
         2,
         perplexity=min(12.0, (count - 1) / 3.0),
         metric="precomputed",
         init="random",
         max_iter=500,
         random_state=random_state,
-    ).fit_transform((D + D.T) / 2.0)
+    )
+    with threadpool_limits(1):  # its threads wait for each other by spinning: beside busy processes that takes a minute
+        embedding = tsne.fit_transform((D + D.T) / 2.0)
     embedding = embedding.astype(np.float64) - embedding.mean(axis=0)
     return EXTENT * embedding / max(float(np.abs(embedding).max()), np.finfo(float).tiny)
 
 
 def _settle(W: Any, Y: Positions, rng: np.random.Generator) -> None:
     """Let edges pull and random pairs push, in smaller and smaller steps."""
-    rounds = max(10, ROUNDS * min(1, MANY // max(len(Y), 1)) or 10)
+    rounds = ROUNDS if len(Y) < MANY else FEWER_ROUNDS
     state = np.uint64(rng.integers(1, 1 << 62))
     for number in range(rounds):
         rate = np.float32(1.0 - number / rounds)

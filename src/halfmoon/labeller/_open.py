@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from halfmoon.labeller._items import ImageArrays, Items, Rows, items_of
+from halfmoon.labeller._items import ImageArrays, Items, Rows, items_of, looks_like_images
 from halfmoon.labeller._session import Session
 from halfmoon.tables import Table, class_names, given_labels, prepare_table, read_table
 
@@ -56,8 +56,11 @@ def session_of_file(
         `seed`, and parameters of the model.
     """
     table = read_table(path, target=target, ignore=ignore, categorical=categorical)
-    if image_shape is not None and table.image_shape is None:
-        table = _as_images(table, image_shape)
+    shape = image_shape or looks_like_images(table.X)
+    if shape is not None and table.image_shape is None:
+        table = _as_images(table, shape)
+        if image_shape is None:
+            notify(f"rows look like pictures of {shape[1]} x {shape[0]} pixels, and are shown and used as such")
     prepared = prepare_table(table, standardize, notify)
     names, given = _given(table, tuple(classes), unlabeled)
     return Session(
@@ -92,7 +95,7 @@ def session_of_arrays(
     elif hasattr(X, "columns"):
         items = Rows(X, [str(name) for name in X.columns])
     else:
-        items = items_of(Table(Path("data"), X))
+        items = items_of(Table(Path("data"), X, image_shape=looks_like_images(X)))
     known: tuple[str, ...] = tuple(str(name) for name in classes)
     given = None
     if y is not None:

@@ -94,6 +94,7 @@ def _listen(wanted: int | None, before: int | None) -> socket.socket:
             if wanted is not None:
                 raise ValueError(f"The port {number} is taken ({error.strerror}). Name another --port.") from error
             continue
+        listening.listen(128)  # from here on browsers may come: they wait until there is an answer
         return listening
     raise AssertionError("Port 0 is any free one.")
 
