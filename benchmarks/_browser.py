@@ -42,7 +42,7 @@ def chromium() -> Iterator[Any]:
 
 
 def until(page: Any, condition: str, seconds: float = 60.0) -> Any:
-    """Wait until an expression is true in a page; return its value. (The page's policy forbids Playwright's own way.)"""
+    """Wait until an expression is true in a page; return its value. The page forbids Playwright's own way."""
     end = time.monotonic() + seconds
     while True:
         value = page.evaluate(condition)

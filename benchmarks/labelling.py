@@ -1,8 +1,8 @@
-"""The labelling page: from key press to repaint, first paint, frames while panning and zooming, and kills of the server.
+"""The labelling page: from key press to repaint, first paint, frames while zooming, and kills of the server.
 
-Run ``python -m benchmarks.labelling --data DIR`` (DIR with mnist.npz): MNIST, 64,000 rows, ten classes, 500 landmarks, in
-Chromium on the same machine, which renders in software. ``--kills 100`` kills the server at random moments while labels
-are sent, and needs neither data nor browser. The exit code is 1 if a claim fails.
+Run ``python -m benchmarks.labelling --data DIR`` (DIR with mnist.npz): MNIST, 64,000 rows, ten classes, 500 landmarks,
+in Chromium on the same machine, which renders in software. ``--kills 100`` kills the server at random moments while
+labels are sent, and needs neither data nor browser. The exit code is 1 if a claim fails.
 """
 
 from __future__ import annotations
@@ -89,7 +89,10 @@ def measure(data: Path, labels: int) -> dict[str, tuple[float, str]]:
             errors = page.evaluate("document.querySelector('#hm-error').textContent")
     keys, reports = times.T
     return {
-        "key press to repaint, 95 %": (float(np.quantile(keys, 0.95)), f"median {np.median(keys):.3f} s, {labels} labels"),
+        "key press to repaint, 95 %": (
+            float(np.quantile(keys, 0.95)),
+            f"median {np.median(keys):.3f} s, {labels} labels",
+        ),
         "report and suggestions": (float(np.quantile(reports, 0.95)), f"median {np.median(reports):.3f} s"),
         "first paint": (first, "after graph, solves and map"),
         "frame": (float(np.quantile(frames, 0.95)), f"median {np.median(frames):.3f} s; page says error {errors}"),

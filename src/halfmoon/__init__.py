@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from halfmoon.features import LandmarkFeatures
     from halfmoon.geometry import Geometry, restrict, select_landmarks
     from halfmoon.kernels import DataDependentKernel
+    from halfmoon.labeller import label
     from halfmoon.persistence import load, save
     from halfmoon.runtime.execution import distributed
     from halfmoon.runtime.progress import progress_callback
@@ -24,6 +25,7 @@ __all__ = [
     "LapRLSRegressor",
     "LapSVC",
     "distributed",
+    "label",
     "load",
     "progress_callback",
     "restrict",
@@ -42,6 +44,7 @@ _HOMES = {
     "LapRLSRegressor": "halfmoon.semi_supervised",
     "LapSVC": "halfmoon.semi_supervised",
     "distributed": "halfmoon.runtime.execution",
+    "label": "halfmoon.labeller",
     "load": "halfmoon.persistence",
     "progress_callback": "halfmoon.runtime.progress",
     "restrict": "halfmoon.geometry",

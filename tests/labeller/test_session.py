@@ -156,7 +156,7 @@ def test_a_label_that_cannot_be_written_is_not_there(sessions, monkeypatch, tmp_
 
 
 def test_labels_that_the_data_brings_along_are_there_at_once(sessions, blobs):
-    X, y = blobs
+    y = blobs[1]
     few = np.where(np.arange(150) < 15, y, -1)
     session = sessions(y=few, classes=())
     state = session.state()
@@ -191,7 +191,7 @@ def test_items_say_what_the_model_thinks_and_why(sessions, label, blobs):
 
 
 def test_labels_that_the_others_contradict_are_listed(sessions, blobs):
-    X, y = blobs
+    y = blobs[1]
     few = np.where(np.arange(150) < 60, y, -1)
     few[7] = (y[7] + 1) % 3
     doubts = sessions(y=few, classes=()).state()["report"]["doubts"]

@@ -7,7 +7,20 @@ from typing import Annotated
 import typer
 
 from halfmoon import __version__
-from halfmoon.cli import check_labels, cluster, demo, diagnose, evaluate, explain, fit, info, label, plan, predict, reproduce
+from halfmoon.cli import (
+    check_labels,
+    cluster,
+    demo,
+    diagnose,
+    evaluate,
+    explain,
+    fit,
+    info,
+    label,
+    plan,
+    predict,
+    reproduce,
+)
 from halfmoon.cli._usage import Commands
 
 __all__ = ["app"]

@@ -37,7 +37,9 @@ def command(
             "--journal", metavar="FILE", help="Where labels are kept; DATA.labels.jsonl unless given. Goes on if there."
         ),
     ] = None,
-    port: Annotated[int | None, typer.Option(metavar="N", min=1, max=65535, help="Port; any free one unless given.")] = None,
+    port: Annotated[
+        int | None, typer.Option(metavar="N", min=1, max=65535, help="Port; any free one unless given.")
+    ] = None,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")] = True,
     images: Annotated[
         str | None,

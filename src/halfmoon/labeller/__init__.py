@@ -2,6 +2,7 @@
 
 from halfmoon.labeller._items import ImageArrays, ImageFiles, Items, Rows, Texts, items_of
 from halfmoon.labeller._journal import Journal, JournalError
+from halfmoon.labeller._label import label
 from halfmoon.labeller._labels import ActionError, Labels
 from halfmoon.labeller._map import lay_out
 from halfmoon.labeller._open import session_of_arrays, session_of_file
@@ -20,6 +21,7 @@ __all__ = [
     "Session",
     "Texts",
     "items_of",
+    "label",
     "lay_out",
     "serve",
     "session_of_arrays",

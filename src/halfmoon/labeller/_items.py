@@ -156,7 +156,7 @@ def looks_like_images(X: Any) -> tuple[int, int, int] | None:
     """Return the shape of grey pictures that rows seem to be: squares whose neighbouring pixels are alike."""
     if not isinstance(X, np.ndarray) or X.shape[1] < FEWEST_PIXELS or X.min() < 0.0:
         return None
-    side = int(round(np.sqrt(X.shape[1])))
+    side = round(X.shape[1] ** 0.5)
     if side * side != X.shape[1]:
         return None
     sample = np.asarray(X[:: max(1, len(X) // 500)], dtype=np.float64).reshape(-1, side, side)

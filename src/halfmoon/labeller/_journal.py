@@ -24,9 +24,10 @@ class JournalError(DataFileError):
 class MemoryJournal:
     """A journal that nobody keeps, for sessions whose labels stay in the process."""
 
-    header: Record = {}
-    records: tuple[Record, ...] = ()
-    notes: tuple[str, ...] = ()
+    def __init__(self) -> None:
+        self.header: Record = {}
+        self.records: tuple[Record, ...] = ()
+        self.notes: tuple[str, ...] = ()
 
     def append(self, record: Record) -> None:
         """Keep nothing."""
@@ -63,7 +64,9 @@ class Journal:
         try:
             self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o644)
         except OSError as error:
-            raise JournalError(f"{path}: the journal cannot be opened ({error.strerror}). Name another file.") from error
+            raise JournalError(
+                f"{path}: the journal cannot be opened ({error.strerror}). Name another file."
+            ) from error
         try:
             _lock(self._fd, path)
             self._begin(header)

@@ -57,7 +57,12 @@ def serve(
     events = Events(session, lambda: server.should_exit)
     app = make_app(session, events, port=number, token=token)
     config = uvicorn.Config(
-        app, log_level="warning", access_log=False, timeout_graceful_shutdown=SHUTDOWN, server_header=False, lifespan="off"
+        app,
+        log_level="warning",
+        access_log=False,
+        timeout_graceful_shutdown=SHUTDOWN,
+        server_header=False,
+        lifespan="off",
     )
     server = uvicorn.Server(config)
 

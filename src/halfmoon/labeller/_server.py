@@ -123,9 +123,7 @@ def make_app(session: Session, events: Events, *, port: int, token: str) -> Star
         Route("/api/picture/{row:int}", picture),
     ]
     handlers: Any = {ValueError: _refused, OSError: _refused, HTTPException: _failed}
-    return Starlette(
-        routes=routes, middleware=[Middleware(Guard, port=port, token=token)], exception_handlers=handlers
-    )
+    return Starlette(routes=routes, middleware=[Middleware(Guard, port=port, token=token)], exception_handlers=handlers)
 
 
 async def _page(request: Request) -> Response:

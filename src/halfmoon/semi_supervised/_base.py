@@ -100,7 +100,7 @@ class LapEstimator(BaseEstimator):
         return self
 
     def prepare(self, X: Any) -> Self:
-        """Build all that does not depend on labels: graph, landmarks, solves. `refit` then learns from the first labels.
+        """Build all that does not depend on labels: graph, landmarks, solves; `refit` learns from the first labels on.
 
         For rows that are labelled one by one, beginning with none. With ``instant_refits`` the interpolation is stored
         here, so that the first labels are as quick as all later ones.

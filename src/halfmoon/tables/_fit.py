@@ -122,9 +122,7 @@ class PreparedTable:
         )
 
 
-def prepare_table(
-    table: Table, standardize: bool | None = None, notify: Notify = lambda note: None
-) -> PreparedTable:
+def prepare_table(table: Table, standardize: bool | None = None, notify: Notify = lambda note: None) -> PreparedTable:
     """Turn the columns of a table into features.
 
     Parameters

@@ -124,7 +124,7 @@ def _read_arrow(function: str) -> Reader:
 
 
 def _read_npz(path: Path, wanted: Wanted) -> Table:
-    """Read arrays: X, or the only one of features, and the target; X of shape (n, height, width[, channels]) is images."""
+    """Read arrays: X, or the only one of features, and the target; X of three or four dimensions is images."""
     wanted.check_no_names(path)
     try:
         with np.load(path, allow_pickle=False) as archive:
@@ -139,7 +139,9 @@ def _read_npz(path: Path, wanted: Wanted) -> Table:
     features = "X" if "X" in matrices else matrices[0] if len(matrices) == 1 else None
     if features is None:
         shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
-        raise DataFileError(f"{path}: features are a two-dimensional array of numbers named 'X', or images of shape (n, height, width). It has {shapes}.")
+        raise DataFileError(
+            f"{path}: features are a two-dimensional array of numbers named 'X', or images of shape (n, height, width). It has {shapes}."
+        )
     X, y, target = arrays[features], None, wanted.target
     if target is not None:
         if target not in arrays:
