@@ -146,7 +146,7 @@ def _read(fd: int) -> bytes:
 def _complete_lines(path: Path, text: bytes) -> tuple[list[dict[str, Any]], bytes]:
     """Return the records of all complete lines, and what follows the last of them."""
     *lines, torn = text.split(b"\n")
-    records = []
+    records: list[dict[str, Any]] = []
     for number, line in enumerate(lines, start=1):
         try:
             record = json.loads(line)

@@ -41,9 +41,9 @@ def lay_out(kernel: DataDependentKernel, random_state: int = 0) -> Positions:
     """
     geometry = kernel.geometry_
     hat = _landmark_positions(kernel, random_state)
-    Y = np.clip(geometry.extend(hat, kernel.warped_.power), -1.5 * EXTENT, 1.5 * EXTENT)
+    spread = np.clip(geometry.extend(hat, kernel.warped_.power), -1.5 * EXTENT, 1.5 * EXTENT)
     rng = np.random.default_rng(random_state)
-    Y = (Y + rng.normal(scale=0.005 * EXTENT, size=Y.shape)).astype(np.float32)
+    Y: Positions = (spread + rng.normal(scale=0.005 * EXTENT, size=spread.shape)).astype(np.float32)
     if geometry.graph is not None:
         _settle(geometry.graph, Y, rng)
     return _framed(Y)
@@ -85,5 +85,5 @@ def _settle(W: Any, Y: Positions, rng: np.random.Generator) -> None:
 def _framed(Y: Positions) -> Positions:
     """Centre positions and scale them to [-1, 1]; stragglers are brought to the border."""
     low, high = np.quantile(Y, 0.0005, axis=0), np.quantile(Y, 0.9995, axis=0)
-    scale = max(float((high - low).max()) / 2.0, np.finfo(np.float32).tiny)
+    scale = max(float((high - low).max()) / 2.0, 1e-30)
     return np.clip(0.97 * (Y - (low + high) / 2.0) / scale, -1.0, 1.0).astype(np.float32)
