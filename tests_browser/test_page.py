@@ -1,9 +1,11 @@
 """The labelling page as people use it: keys, undo, lasso, reload, restart, two tabs, many points."""
 
+import io
 import signal
 
 import numpy as np
 import pytest
+from PIL import Image
 from sklearn.datasets import make_blobs
 
 from benchmarks._browser import serving, until
@@ -200,11 +202,5 @@ def test_sixty_four_thousand_points(tmp_path, tabs):
         for _ in range(6):
             press_truth(page, y)
         assert sum(entry["predicted"] for entry in wait_for_report(page)["classes"]) == 64_000
-        painted = page.evaluate(
-            "(() => { const c = document.querySelector('.hm-points'), o = document.createElement('canvas');"
-            "return new Promise((done) => requestAnimationFrame(() => { o.width = c.width; o.height = c.height;"
-            "document.querySelector('.hm-map').dispatchEvent(new WheelEvent('wheel', { deltaY: -1, cancelable: true }));"
-            "requestAnimationFrame(() => { const d = o.getContext('2d'); d.drawImage(c, 0, 0);"
-            "done(d.getImageData(0, 0, o.width, o.height).data.filter((v, i) => i % 4 === 3 && v > 0).length); }); })); })()"
-        )
-        assert painted > 1000
+        picture = np.asarray(Image.open(io.BytesIO(page.locator(".hm-map").screenshot())).convert("RGB"))
+        assert len(np.unique(picture.reshape(-1, 3), axis=0)) > 50

@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from halfmoon._version import __version__ as __version__
+
 if TYPE_CHECKING:
     from halfmoon.cluster import KernelKMeans
     from halfmoon.features import LandmarkFeatures
@@ -32,7 +34,6 @@ __all__ = [
     "save",
     "select_landmarks",
 ]
-__version__ = "0.1.0"
 
 # Names are loaded when they are first asked for (PEP 562): scikit-learn and numba take seconds to import.
 _HOMES = {

@@ -80,9 +80,9 @@ def command(
                 n_landmarks=landmarks,
                 n_neighbors=neighbors,
             )
+        serve(session, port=port, journal=place, open_browser=browser, announce=report.announce)
         for note in session.notes:
             report.note(note)
-        serve(session, port=port, journal=place, open_browser=browser, announce=report.announce)
         labels = int((session.labels != None).sum())  # noqa: E711
         done = f"{labels:,} of {session.n:,} rows are labelled; the same command goes on. Session ended"
         report.finish(done, str(place), labels=labels, rows=session.n, classes=session.classes)

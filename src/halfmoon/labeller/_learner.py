@@ -85,10 +85,18 @@ class Learner:
         All rows.
     **options
         Parameters of `LapRLSClassifier`: n_neighbors, n_landmarks, random_state and so on.
+
+    Attributes
+    ----------
+    notes : list of str
+        What was warned of.
     """
 
     def __init__(self, X: Any, **options: Any) -> None:
-        self._unlabeled = LapRLSClassifier(instant_refits=True, **options).prepare(X)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            self._unlabeled = LapRLSClassifier(instant_refits=True, **options).prepare(X)
+        self.notes = [" ".join(str(warning.message).split()) for warning in caught]
         self._last = self._unlabeled
         self.n = int(X.shape[0])
         self._point, self._row = self._points_of_rows(X)

@@ -334,6 +334,7 @@ class Session:
         """Prepare, then learn from labels as they come."""
         with progress_callback(self._on_progress):
             learner = self._learner = Learner(self._X, random_state=self._seed, **self._options)
+            self.notes += learner.notes
             self.positions = learner.of_points(lay_out(learner.kernel, self._seed))
         self._learn(learner)
         self._suggest()
