@@ -67,7 +67,7 @@ def around_everything(page):
 def test_twenty_labels_by_keyboard_then_undo_reload_and_restart(server, tabs, digits):
     y = digits[1]
     page = tabs(server.address)
-    assert page.locator("#hm-error").inner_text() == "–"
+    assert "%" not in page.locator("#hm-error").inner_text()
     for _ in range(8):
         press_truth(page, y)
     early, shown = error_of(page, y), state_of(page)["expected_error"]

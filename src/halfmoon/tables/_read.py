@@ -140,8 +140,8 @@ def _read_npz(path: Path, wanted: Wanted) -> Table:
     if features is None:
         shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
         raise DataFileError(
-            f"{path}: features are a two-dimensional array of numbers named 'X', or images of shape (n, height, width). "
-            f"It has {shapes}."
+            f"{path}: features are a two-dimensional array of numbers named 'X', or images of shape "
+            f"(n, height, width). It has {shapes}."
         )
     X, y, target = arrays[features], None, wanted.target
     if target is not None:
