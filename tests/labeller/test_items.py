@@ -111,6 +111,33 @@ def test_a_table_brings_its_labels_along_and_saves_a_model_for_predict(tmp_path,
     assert model.facts["labeled"] == 10
 
 
+def test_texts_are_compared_by_their_words_and_the_model_knows_new_ones(tmp_path, rng):
+    from halfmoon import load
+
+    words = {
+        "sea": ["ship", "harbour", "wave", "sailor", "anchor", "storm"],
+        "air": ["plane", "wing", "pilot", "cloud", "runway", "jet"],
+    }
+    kind = np.repeat(["sea", "air"], 40)
+    texts = [" ".join(rng.choice(words[name], size=5)) for name in kind]
+    frame = pd.DataFrame({"story": texts, "kind": np.where(np.arange(80) % 10 == 0, kind, "")})
+    frame.to_csv(tmp_path / "stories.csv", index=False)
+    session = session_of_file(tmp_path / "stories.csv", target="kind", text="story").start().wait(120)
+    assert session.items.kind == "text"
+    assert session.item(3)["text"] == texts[3]
+    assert np.mean(np.array(session.classes)[session.predictions.classes] == kind) > 0.9
+    session.save_model(tmp_path / "stories.hm")
+    session.close()
+    new = pd.DataFrame({"story": ["the sailor left the harbour", "a pilot above the cloud", None]})
+    assert load(tmp_path / "stories.hm").predict(new)[:2].tolist() == ["sea", "air"]
+
+
+def test_a_column_without_words_is_refused(tmp_path):
+    (tmp_path / "empty.csv").write_text("story,a\n.,1\n.,2\n")
+    with pytest.raises(DataFileError, match="there are no words"):
+        session_of_file(tmp_path / "empty.csv", text="story")
+
+
 def test_images_and_rows_must_go_together():
     with pytest.raises(ValueError, match="There are 3 images and 5 rows"):
         session_of_arrays(np.eye(5), images=np.zeros((3, 4, 4)))

@@ -45,6 +45,9 @@ def command(
         str | None,
         typer.Option(metavar="WxH", help="Rows of numbers are pictures of this size, as 28x28 or, in colour, 32x32x3."),
     ] = None,
+    text: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Column of texts to label, compared by their words.")
+    ] = None,
     landmarks: o.Landmarks = None,
     neighbors: o.Neighbors = None,
     unlabeled: o.Unlabeled = None,
@@ -70,6 +73,7 @@ def command(
                 target=target,
                 classes=classes or (),
                 journal=place,
+                text=text,
                 image_shape=shape,
                 ignore=ignore or (),
                 categorical=categorical or (),

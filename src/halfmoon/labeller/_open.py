@@ -45,7 +45,7 @@ def session_of_file(
     journal : Path, default=None
         Where labels are kept.
     text : str, default=None
-        Column of texts to label; None: the table is searched for one if it has nothing else to learn from.
+        Column of texts to label, compared by their words.
     ignore, categorical, standardize, unlabeled
         As for ``halfmoon fit``.
     image_shape : tuple of int, default=None
@@ -55,7 +55,8 @@ def session_of_file(
     **options
         `seed`, and parameters of the model.
     """
-    table = read_table(path, target=target, ignore=ignore, categorical=categorical)
+    texts = () if text is None else (text,)
+    table = read_table(path, target=target, ignore=ignore, categorical=categorical, texts=texts)
     shape = image_shape or looks_like_images(table.X)
     if shape is not None and table.image_shape is None:
         table = _as_images(table, shape)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,7 @@ from halfmoon.tables import PreparedTable, write_columns
 __all__ = ["Session"]
 
 Listener = Callable[[str, dict[str, Any]], Any]
+PAINT = 0.12  # seconds that pages get to paint predictions before anything else is computed
 DOUBTS = 12  # labels to check that are listed
 SHARES = 5  # labelled rows that an explanation names
 
@@ -350,6 +352,8 @@ class Session:
         steps = (self._suggest, self._hold_out, self._doubt)
         number, fresh, revision = 0, 0, -1  # steps in a row that had the same labels
         while self._wait_for(lambda: self._phase == "ready" and self._reported != self._learned):
+            if revision != self._learned:
+                self._let_pages_paint()
             fresh = fresh + 1 if revision == self._learned else 1
             revision = self._learned
             steps[number % len(steps)]()
@@ -359,6 +363,12 @@ class Session:
                     self._reported = revision
                     self._changed.notify_all()
             self._tell("labels", self.state())
+
+    def _let_pages_paint(self) -> None:
+        """Wait until predictions are out and pages have had the time to paint them: all of this shares a few cores."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._closed or self._predictions.revision == self._learned)
+            self._changed.wait_for(lambda: self._closed, PAINT)
 
     def _wait_for(self, wanted: Callable[[], bool]) -> bool:
         """Wait for something to do; return False when the session is closed."""
@@ -384,7 +394,11 @@ class Session:
                 self._calibration, self._drawn = None, None
             self._model, self._of_row, self._learned = model, of_row, revision
             self._changed.notify_all()
-        if not same:
+        if same:
+            with self._changed:
+                self._predictions = replace(self._predictions, revision=revision)
+                self._changed.notify_all()
+        else:
             self._publish(model)
 
     def _publish(self, model: Model | None) -> None:

@@ -26,6 +26,7 @@ def read_table(
     target: str | None = None,
     ignore: Iterable[str] = (),
     categorical: Iterable[str] = (),
+    texts: Iterable[str] = (),
     columns: dict[str, str] | None = None,
     image_shape: tuple[int, int, int] | None = None,
 ) -> Table:
@@ -41,6 +42,8 @@ def read_table(
         Columns that are left out.
     categorical : iterable of str, default=()
         Columns of numbers that are names of categories.
+    texts : iterable of str, default=()
+        Columns of texts, compared by their words.
     columns : dict of str to str, default=None
         Kind of every column that a model knows, "number" or "text": text is read as it is written.
     image_shape : tuple of int, default=None
@@ -62,7 +65,7 @@ def read_table(
     ([1.5, 2.5], ['a', nan])
     """
     path = Path(path)
-    wanted = Wanted(target, tuple(ignore), tuple(categorical), columns)
+    wanted = Wanted(target, tuple(ignore), tuple(categorical), columns, tuple(texts))
     table = read_images(path, image_shape, wanted) if path.is_dir() else _reader(path)(path, wanted)
     if not table.X.shape[0]:
         raise table.error("there are no rows of data.")
@@ -93,7 +96,7 @@ def _columns(path: Path, frame: Any, wanted: Wanted, **how: Any) -> Table:
         frame.copy()
     )  # pandas reads one block per column; a copy has one block per type: 10,000 columns cost no more time
     X, y = take_target(frame.drop(columns=list(wanted.ignore)), wanted.target)
-    return Table(path, X, y, wanted.target, notes=notes, categorical=wanted.categorical, **how)
+    return Table(path, X, y, wanted.target, notes=notes, categorical=wanted.categorical, texts=wanted.texts, **how)
 
 
 def _read_text(separator: str) -> Reader:

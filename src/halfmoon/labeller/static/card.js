@@ -2,6 +2,8 @@
 import { classColor } from "./colors.js";
 import { h, percent } from "./dom.js";
 
+const REST = 200; // milliseconds after which reasons are asked for: predictions come first
+
 export class Card {
   constructor(app) {
     this.app = app;
@@ -17,6 +19,7 @@ export class Card {
     if (row !== this.row) {
       this.row = row;
       this.shown = -1;
+      this.why.replaceChildren();
     }
     if (row < 0) {
       this.head.replaceChildren();
@@ -40,11 +43,11 @@ export class Card {
       ...(item.label === null ? [] : [h("span", { class: "hm-chip" }, `labelled ${this.app.className(item.label)}`)]),
     );
     this.verdict.replaceChildren(...verdictOf(this.app, item));
-    this.explain(row, item);
+    clearTimeout(this.timer);
+    if (item.prediction !== undefined) this.timer = setTimeout(() => this.explain(row), REST);
   }
 
-  async explain(row, item) {
-    if (item.prediction === undefined) return this.why.replaceChildren();
+  async explain(row) {
     const { shares } = await this.app.connection.explain(row);
     if (row === this.row) this.why.replaceChildren(await reasonsOf(this.app, shares, 5));
   }
