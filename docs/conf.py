@@ -35,11 +35,10 @@ API = {
     "halfmoon": ("Kernels and estimators", None),
     "halfmoon.semi_supervised": (
         "What estimators answer",
-        ["Explanation", "PointExplanation", "LabelIssue", "LabelIssues"],
+        ["ConformalGuarantee", "Explanation", "PointExplanation", "LabelIssue", "LabelIssues"],
     ),
     "halfmoon.model_selection": ("Tuning with few labels", None),
     "halfmoon.active_learning": ("Which rows to label next", ["suggest"]),
-    "halfmoon.semi_supervised": ("How sure an answer is", ["ConformalGuarantee"]),
     "halfmoon.graph": ("Graphs", None),
     "halfmoon.regularizers": ("Regularisers", None),
     "halfmoon.geometry": ("Q^+ on the landmarks", ["Restriction", "restrict_powers"]),

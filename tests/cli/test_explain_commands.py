@@ -1,4 +1,4 @@
-"""``explain`` and ``check-labels``: what Python says, with rows counted as people count them."""
+"""``explain``, ``check-labels`` and ``suggest``: what Python says, with rows counted as people count them."""
 
 import json
 
@@ -7,6 +7,8 @@ import pandas as pd
 import pytest
 
 import halfmoon as library
+from halfmoon.active_learning import STRATEGIES, suggest
+from halfmoon.cli.suggest import Strategy
 
 
 def test_explain_says_what_the_model_says(files, halfmoon, flowers_model, flowers):
@@ -72,3 +74,54 @@ def test_check_labels_of_images_and_numbers(files, halfmoon):
     told = json.loads(halfmoon("check-labels houses.parquet --target price --json").stdout)
     assert len(told["issues"]) == 40
     assert all(isinstance(issue["suggested"], float) for issue in told["issues"])
+
+
+def test_suggest_writes_rows_and_columns_of_the_data(files, halfmoon, flowers_model, tmp_path):
+    out = tmp_path / "next.csv"
+    told = json.loads(halfmoon(f"suggest once.hm flowers.csv --n 6 --out {out} --json").stdout)
+    written, data = pd.read_csv(out), pd.read_csv("flowers.csv")
+    assert written["row"].tolist() == told["rows"]
+    assert len(set(told["rows"])) == 6
+    assert list(written) == ["row", *data.columns]
+    expected = data.iloc[written["row"] - 1].reset_index(drop=True)
+    pd.testing.assert_frame_equal(written.drop(columns="row"), expected, check_dtype=False)  # an empty column
+    assert written["species"].isna().all()  # every tenth row is labelled, and none of these is suggested
+
+
+@pytest.mark.parametrize("strategy", ["uncertainty", "density", "variance", "coverage", "random"])
+def test_suggest_follows_its_strategy_and_seed(files, halfmoon, flowers_model, tmp_path, strategy):
+    line = f"suggest once.hm flowers.csv --strategy {strategy} --seed 3 --json --out {tmp_path / 'next.parquet'}"
+    told = json.loads(halfmoon(line).stdout)
+    model = library.load(flowers_model)
+    assert told["rows"] == (suggest(model.estimator, 10, strategy, 3) + 1).tolist()
+
+
+def test_suggest_knows_the_names_of_all_strategies():
+    assert [strategy.value for strategy in Strategy] == list(STRATEGIES)
+
+
+def test_suggest_names_images(files, halfmoon, tmp_path):
+    model, out = tmp_path / "photos.hm", tmp_path / "next.csv"
+    assert halfmoon(f"fit photos --landmarks 40 -q -o {model}").exit_code == 0
+    assert halfmoon(f"suggest {model} photos -n 3 -o {out}").exit_code == 0
+    written = pd.read_csv(out)
+    assert list(written) == ["row", "image"]
+    assert all("/" not in name.removeprefix("photos/") for name in written["image"])  # in no folder of a class
+
+
+def test_suggest_refuses_rows_that_the_model_was_not_fitted_to(files, halfmoon, flowers_model, flowers, tmp_path):
+    shuffled = tmp_path / "shuffled.csv"
+    flowers.iloc[::-1].to_csv(shuffled, index=False)
+    result = halfmoon(f"suggest once.hm {shuffled} --out {tmp_path / 'next.csv'}")
+    assert result.exit_code == 2
+    assert "not the 150 rows that the model was fitted to" in result.stderr
+    assert not (tmp_path / "next.csv").exists()
+    flowers.iloc[:50].to_csv(shuffled, index=False)
+    assert halfmoon(f"suggest once.hm {shuffled} --out {tmp_path / 'next.csv'}").exit_code == 2
+
+
+def test_clusters_have_no_labels_to_add_to(files, halfmoon, tmp_path):
+    model = tmp_path / "k.hm"
+    assert halfmoon(f"fit customers.csv --ignore id --task cluster -k 3 -q -o {model}").exit_code == 0
+    result = halfmoon(f"suggest {model} customers.csv --out {tmp_path / 'next.csv'}")
+    assert "A model of clusters knows no labels" in result.stderr

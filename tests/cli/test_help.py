@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from halfmoon import labeller
-from halfmoon.cli import check_labels, cluster, diagnose, evaluate, explain, fit, info, label, plan, predict
+from halfmoon.cli import check_labels, cluster, diagnose, evaluate, explain, fit, info, label, plan, predict, suggest
 from halfmoon.cli import demo as demo_command
 from halfmoon.cli import reproduce as reproduce_command
 from halfmoon.experiments import demo
@@ -131,7 +131,7 @@ def commands_of_docs():
 
 def commands_of_help():
     modules = (
-        fit, label, predict, explain, evaluate, check_labels, diagnose, cluster, info, plan, demo_command,
+        fit, label, predict, explain, evaluate, check_labels, suggest, diagnose, cluster, info, plan, demo_command,
         reproduce_command,
     )  # fmt: skip
     return [line for module in modules for line in re.findall(r"^halfmoon (.*)$", module.EXAMPLES, flags=re.M)]
@@ -141,8 +141,8 @@ def commands_of_help():
 def test_examples_run(commands, files, halfmoon, small_demo, no_reproduction, no_server):
     lines = commands()
     assert {line.split()[0] for line in lines} == {
-        "fit", "label", "predict", "explain", "evaluate", "check-labels", "diagnose", "cluster", "info", "plan", "demo",
-        "reproduce",
+        "fit", "label", "predict", "explain", "evaluate", "check-labels", "suggest", "diagnose", "cluster", "info", "plan",
+        "demo", "reproduce",
     }  # fmt: skip
     for line in lines:
         result = halfmoon(line)
@@ -158,6 +158,7 @@ def test_every_command_has_help(halfmoon):
         "explain",
         "evaluate",
         "check-labels",
+        "suggest",
         "diagnose",
         "cluster",
         "info",

@@ -9,13 +9,11 @@ from numpy.typing import NDArray
 
 from halfmoon.geometry import Geometry
 
-__all__ = ["Pool"]
+__all__ = ["Pool", "solved_for", "some"]
 
 Vector = NDArray[np.float64]
 Indices = NDArray[np.intp]
-SAMPLE = 900  # candidates drawn at random, which stand for all rows
-MOST_DOUBTED = 300  # further candidates: the least certain ones
-SOLVED = 64  # candidates off the landmarks, of either kind, where each of them takes a solve
+SOLVED = 64  # candidates of each kind off the landmarks, where each of them takes a solve
 
 
 @dataclass(frozen=True)
@@ -40,6 +38,8 @@ class Pool:
         copies: Indices,
         rng: np.random.Generator,
         *,
+        sample: int,
+        doubted: int,
         at_hand: Indices | None = None,
         doubt: Vector | None = None,
         wanted: Indices | None = None,
@@ -54,6 +54,10 @@ class Pool:
             Rows that each point is.
         rng : Generator
             What draws.
+        sample : int
+            How many to draw at random.
+        doubted : int
+            How many more to add, of those that the model is least sure of.
         at_hand : ndarray, default=None
             Points whose kernel values need no solve; None: all.
         doubt : ndarray of shape (len(free),), default=None
@@ -61,17 +65,23 @@ class Pool:
         wanted : ndarray, default=None
             Free points that must be among the candidates.
         """
-        sample, doubted = (SAMPLE, MOST_DOUBTED) if at_hand is None else (SOLVED, SOLVED)
-        drawn = free if len(free) <= sample else rng.choice(free, sample, replace=False)
-        if at_hand is not None:
-            near = free[np.isin(free, at_hand)]
-            drawn = np.union1d(drawn, near if len(near) <= SAMPLE else rng.choice(near, SAMPLE, replace=False))
+        if at_hand is None:
+            drawn = some(free, sample, rng)
+        else:
+            near = some(free[np.isin(free, at_hand)], sample, rng)
+            doubted = min(doubted, SOLVED)
+            drawn = np.union1d(near, some(free, min(sample, SOLVED), rng))
         further = [np.empty(0, dtype=np.intp) if wanted is None else wanted]
-        if doubt is not None and len(free) > len(drawn):
+        if doubt is not None and doubted and len(free) > len(drawn):
             further.append(free[np.argpartition(-doubt, min(doubted, len(free) - 1))[:doubted]])
         extra = np.setdiff1d(np.concatenate(further), drawn)
         masses = np.concatenate([copies[drawn].astype(np.float64), np.zeros(len(extra))])
         return cls(np.concatenate([drawn, extra]), masses)
+
+
+def some(points: Indices, count: int, rng: np.random.Generator) -> Indices:
+    """Return at most so many of the points, drawn at random."""
+    return points if len(points) <= count else rng.choice(points, count, replace=False)
 
 
 def solved_for(geometry: Geometry) -> Indices | None:

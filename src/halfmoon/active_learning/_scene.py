@@ -33,6 +33,8 @@ class Scene:
         Between candidates and settled rows.
     among_settled : ndarray of shape (l, l)
         Among the settled rows.
+    base : ndarray of shape (m, m)
+        The base kernel among the candidates.
     noise : ndarray of shape (l,)
         Variance of the noise of each settled label.
     own_noise : float
@@ -52,6 +54,7 @@ class Scene:
     K: Matrix
     K_settled: Matrix
     among_settled: Matrix
+    base: Matrix
     noise: Vector
     own_noise: float
     masses: Vector

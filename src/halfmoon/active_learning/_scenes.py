@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from halfmoon.active_learning._pool import Pool, solved_for
+from halfmoon.active_learning._pool import Pool, solved_for, some
 from halfmoon.active_learning._scene import Scene
+from halfmoon.active_learning._strategies import Strategy
 from halfmoon.geometry import Geometry
 from halfmoon.graph import Components
 from halfmoon.kernels import DataDependentKernel, warp
@@ -19,6 +20,8 @@ __all__ = ["scene_of_kernel", "scene_of_model"]
 Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]
 Indices = NDArray[np.intp]
+MOST_EXCLUDED = 500  # that suggestions keep away from; further ones are only passed over
+SPARE = 4  # candidates per wanted row, at least: near-duplicates are passed over
 BEFORE_LABELS = {"smooth": 0.9, "base": 0.1}  # what models choose when labels say nothing
 
 
@@ -59,7 +62,9 @@ class Points:
         return free[first[new[np.argsort(-self.sizes[present[new]], kind="stable")[:n]]]]
 
 
-def scene_of_model(model: LapEstimator, exclude: Indices, n: int, rng: np.random.Generator) -> tuple[Indices, Scene]:
+def scene_of_model(
+    model: LapEstimator, strategy: Strategy, exclude: Indices, n: int, rng: np.random.Generator
+) -> tuple[Indices, Scene]:
     """Return candidate rows and the scene of a model; rows to exclude are settled too."""
     learned = model.learned_
     training, geometry = learned.problem.training, learned.kernel.geometry_
@@ -71,28 +76,39 @@ def scene_of_model(model: LapEstimator, exclude: Indices, n: int, rng: np.random
         geometry.components.labels.astype(np.intp) if known else np.zeros(n_points, dtype=np.intp),
         np.concatenate([training.rows, excluded]),
     )
+    excluded = some(excluded, MOST_EXCLUDED, rng)
     free = points.free
     doubt = _doubt(model, training.rows_of(free))
     at_hand = solved_for(geometry) if learned.placed is not None else None
     wanted = points.of_new_components(free, n)
-    pool = Pool.draw(free, training.copies, rng, at_hand=at_hand, doubt=doubt, wanted=wanted)
+    pool = Pool.draw(
+        free,
+        training.copies,
+        rng,
+        sample=max(strategy.sample, SPARE * n),
+        doubted=strategy.doubted,
+        at_hand=at_hand,
+        doubt=doubt,
+        wanted=wanted,
+    )
     rows = np.concatenate([excluded, pool.points])
-    K = _gram(learned, rows)
+    mixture = _mixture(learned, rows)
     noise = learned.choice.alpha / learned.problem.weights
     own_noise = learned.choice.alpha / float(learned.problem.weights.mean())
     noise = np.concatenate([noise, np.full(len(excluded), own_noise)])
     in_pool = None if doubt is None else doubt[np.searchsorted(free, pool.points)]
-    return training.rows_of(pool.points), _scene(K, noise, own_noise, pool, points, in_pool)
+    K = mixture.mixed(learned.choice.weights)
+    return training.rows_of(pool.points), _scene(K, mixture.base_among, noise, own_noise, pool, points, in_pool)
 
 
-def _gram(learned: LearnedModel, rows: Indices) -> Matrix:
-    """Return the kernel of a model on its examples and, after them, on further points."""
+def _mixture(learned: LearnedModel, rows: Indices) -> KernelMixture:
+    """Return the kernels of a model on its examples and, after them, on further points."""
     targets = np.zeros(len(rows), dtype=learned.problem.training.targets.dtype)
     problem = learned.problem.extended(rows, targets, np.ones(len(rows)))
     placed = learned.placed
     if placed is not None:
         placed = placed.extended(learned.kernel.geometry_, problem.training.rows)
-    return mixture_of(learned.kernel, problem, placed).mixed(learned.choice.weights)
+    return mixture_of(learned.kernel, problem, placed)
 
 
 def _doubt(model: LapEstimator, rows: Indices) -> Vector | None:
@@ -108,14 +124,17 @@ def _doubt(model: LapEstimator, rows: Indices) -> Vector | None:
     return np.exp(-gaps / max(float(gaps.mean()), np.finfo(float).tiny)) if len(gaps) else gaps
 
 
-def _scene(K: Matrix, noise: Vector, own_noise: float, pool: Pool, points: Points, doubt: Vector | None) -> Scene:
-    """Cut the Gram matrix of settled points and candidates."""
+def _scene(
+    K: Matrix, base: Matrix, noise: Vector, own_noise: float, pool: Pool, points: Points, doubt: Vector | None
+) -> Scene:
+    """Cut the Gram matrices of settled points and candidates."""
     m = len(pool.points)
     settled, candidates = slice(0, len(K) - m), slice(len(K) - m, None)
     return Scene(
         K[candidates, candidates],
         K[candidates, settled],
         K[settled, settled],
+        base[candidates, candidates],
         noise,
         own_noise,
         pool.masses,
@@ -127,7 +146,7 @@ def _scene(K: Matrix, noise: Vector, own_noise: float, pool: Pool, points: Point
 
 
 def scene_of_kernel(
-    kernel: DataDependentKernel | Geometry, exclude: Indices, n: int, rng: np.random.Generator
+    kernel: DataDependentKernel | Geometry, strategy: Strategy, exclude: Indices, n: int, rng: np.random.Generator
 ) -> tuple[Indices, Scene]:
     """Return candidate rows and the scene of a kernel, with the settled rows that the caller knows."""
     if isinstance(kernel, Geometry):
@@ -140,12 +159,15 @@ def scene_of_kernel(
     settled = np.flatnonzero(np.isin(numbers, exclude))
     components: Components = geometry.components
     points = Points(geometry.duplicates.group, components.labels.astype(np.intp), settled)
+    settled = some(settled, MOST_EXCLUDED, rng)
     free = points.free
     copies = np.bincount(geometry.duplicates.group)[geometry.duplicates.group]
     wanted = points.of_new_components(free, n)
-    pool = Pool.draw(free, copies, rng, at_hand=solved_for(geometry), wanted=wanted)
+    sample = max(strategy.sample, SPARE * n)
+    pool = Pool.draw(free, copies, rng, sample=sample, doubted=0, at_hand=solved_for(geometry), wanted=wanted)
     rows = np.concatenate([settled, pool.points])
     component = None if components.count == 1 else components.labels[rows].astype(np.intp)
     T = geometry.rows(rows, warped.power)
-    K = KernelMixture(warped, geometry.X[rows].astype(np.float64), T, component).mixed(weights)
-    return numbers[pool.points], _scene(K, np.full(len(settled), 0.1), 0.1, pool, points, None)
+    mixture = KernelMixture(warped, geometry.X[rows].astype(np.float64), T, component)
+    K = mixture.mixed(weights)
+    return numbers[pool.points], _scene(K, mixture.base_among, np.zeros(len(settled)), 0.0, pool, points, None)

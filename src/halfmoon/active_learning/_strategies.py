@@ -3,42 +3,75 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from halfmoon.active_learning._batch import Batch
 from halfmoon.active_learning._scene import Scene
+from halfmoon.active_learning._variance_reduction import VarianceReduction
 
-__all__ = ["STRATEGIES"]
+__all__ = ["STRATEGIES", "Strategy"]
 
 Vector = NDArray[np.float64]
-Strategy = Callable[[Scene, int, np.random.Generator], list[int]]
-FEW_LABELS = 20
+FEW_LABELS = 30  # so few say more about the graph than about where classes meet
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """A strategy and the candidates that it looks at.
+
+    Attributes
+    ----------
+    choose : callable
+        Scene, n and a generator -> places of n candidates.
+    sample : int
+        Candidates that are drawn at random, which stand for all rows.
+    doubted : int
+        Further candidates: the rows that a classifier is least sure of.
+    """
+
+    choose: Callable[[Scene, int, np.random.Generator], list[int]]
+    sample: int
+    doubted: int
 
 
 def uncertainty(scene: Scene, n: int, rng: np.random.Generator) -> list[int]:
     """Where the two best classes are closest; for numbers, where the predictive deviation is largest."""
-    doubt = np.sqrt(np.maximum(np.diagonal(scene.covariance), 0.0)) if scene.doubt is None else scene.doubt
-    batch = Batch(scene.K)
+    batch, doubt = Batch(scene), _doubt(scene)
     for _ in range(n):
         batch.add(batch.best(doubt * batch.novelty))
     return batch.chosen
 
 
 def variance(scene: Scene, n: int, rng: np.random.Generator) -> list[int]:
-    """Where a label takes most variance off all rows."""
-    return _reduce_variance(scene, np.ones(scene.m), n)
+    """Where a label takes most variance off all rows, each row given the ones before."""
+    batch, reduction = Batch(scene), VarianceReduction(scene)
+    for _ in range(n):
+        j = batch.best(reduction.gains * batch.novelty)
+        batch.add(j)
+        reduction.add(j)
+    return batch.chosen
 
 
 def density(scene: Scene, n: int, rng: np.random.Generator) -> list[int]:
-    """Uncertainty, weighted by what a label says about all rows."""
-    return _reduce_variance(scene, np.ones(scene.m) if scene.doubt is None else scene.doubt, n)
+    """Uncertainty times the root of the variance that a label takes off all rows: what stands for many counts more."""
+    batch, reduction, doubt = Batch(scene), VarianceReduction(scene), _doubt(scene)
+    for _ in range(n):
+        j = batch.best(doubt * np.sqrt(reduction.gains) * batch.novelty)
+        batch.add(j)
+        reduction.add(j)
+    return batch.chosen
+
+
+def _doubt(scene: Scene) -> Vector:
+    return np.sqrt(np.maximum(np.diagonal(scene.covariance), 0.0)) if scene.doubt is None else scene.doubt
 
 
 def coverage(scene: Scene, n: int, rng: np.random.Generator) -> list[int]:
     """Farthest, in the kernel's metric, from labelled rows and the batch; every component of the graph first."""
-    batch, visited, distances = Batch(scene.K), scene.visited.copy(), scene.distances.copy()
+    batch, visited, distances = Batch(scene), scene.visited.copy(), scene.distances.copy()
     central = scene.K @ scene.masses / scene.masses.sum()
     for _ in range(n):
         waiting = np.where(visited[scene.component], 0.0, scene.component_sizes[scene.component])
@@ -54,9 +87,9 @@ def coverage(scene: Scene, n: int, rng: np.random.Generator) -> list[int]:
 
 def random(scene: Scene, n: int, rng: np.random.Generator) -> list[int]:
     """Any unlabelled rows, each as likely as the others."""
-    batch = Batch(scene.K)
+    batch = Batch(scene)
     for _ in range(n):
-        batch.add(batch.best(rng.random(scene.m) * scene.masses))
+        batch.add(batch.best(rng.random(scene.m)))
     return batch.chosen
 
 
@@ -65,21 +98,11 @@ def auto(scene: Scene, n: int, rng: np.random.Generator) -> list[int]:
     return (variance if len(scene.noise) < FEW_LABELS else density)(scene, n, rng)
 
 
-def _reduce_variance(scene: Scene, weights: Vector, n: int) -> list[int]:
-    """Return rows that take most variance off all rows, times weights, each given the ones before.
-
-    A label at j takes sum_i m_i C_ij^2 / (C_jj + noise) off sum_i m_i C_ii, and leaves C - c_j c_j' / (C_jj + noise).
-    """
-    C, batch = scene.covariance.copy(), Batch(scene.K)
-    for _ in range(n):
-        own = np.maximum(np.diagonal(C), 0.0) + scene.own_noise
-        gains = (scene.masses @ np.square(C)) / own
-        j = batch.best(weights * gains * batch.novelty)
-        batch.add(j)
-        C -= np.outer(C[:, j], C[:, j] / own[j])
-    return batch.chosen
-
-
 STRATEGIES: dict[str, Strategy] = {
-    strategy.__name__: strategy for strategy in (auto, uncertainty, density, variance, coverage, random)
+    "auto": Strategy(auto, 900, 300),
+    "uncertainty": Strategy(uncertainty, 300, 300),
+    "density": Strategy(density, 900, 300),
+    "variance": Strategy(variance, 1200, 0),
+    "coverage": Strategy(coverage, 1200, 0),
+    "random": Strategy(random, 100, 0),
 }

@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 
 from halfmoon._validation import check_choice, check_integer
 from halfmoon.active_learning._scenes import scene_of_kernel, scene_of_model
-from halfmoon.active_learning._strategies import STRATEGIES
+from halfmoon.active_learning._strategies import STRATEGIES, Strategy
 from halfmoon.geometry import Geometry
 from halfmoon.kernels import DataDependentKernel
 from halfmoon.semi_supervised import LapEstimator
@@ -65,22 +65,32 @@ def suggest(
     check_choice("strategy", strategy, tuple(STRATEGIES))
     n = check_integer("n", n, low=1)
     rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
-    settled = np.empty(0, dtype=np.intp) if exclude is None else np.asarray(exclude, dtype=np.intp)
     if isinstance(model, LapEstimator):
-        rows, scene = scene_of_model(model, settled, n, rng)
         chosen = STRATEGIES[strategy]
+        excluded = _rows(exclude, len(model.learned_.problem.training.point))
+        rows, scene = scene_of_model(model, chosen, excluded, n, rng)
     elif isinstance(model, DataDependentKernel | Geometry):
-        rows, scene = scene_of_kernel(model, settled, n, rng)
         chosen = _before_labels(strategy)
+        excluded = _rows(exclude, model.n if isinstance(model, Geometry) else model.n_samples_fit_)
+        rows, scene = scene_of_kernel(model, chosen, excluded, n, rng)
     else:
         raise TypeError(f"Rows are suggested by a fitted estimator, kernel or geometry. Got {type(model).__name__}.")
-    return rows[chosen(scene, min(n, len(rows)), rng)]
+    return rows[chosen.choose(scene, min(n, len(rows)), rng)]
 
 
-def _before_labels(strategy: str) -> Any:
+def _before_labels(strategy: str) -> Strategy:
     if strategy not in ("auto", "coverage", "random"):
         raise ValueError(
             f"strategy={strategy!r} needs a model that was fitted to labels; a kernel or a geometry knows 'coverage' "
             "and 'random' only. Label these rows until there are two classes, then fit a model."
         )
     return STRATEGIES["random" if strategy == "random" else "coverage"]
+
+
+def _rows(exclude: ArrayLike | None, n: int) -> NDArray[np.intp]:
+    """Return row numbers, or say which of them does not exist."""
+    rows = np.asarray([] if exclude is None else exclude, dtype=np.intp).ravel()
+    wrong = rows[(rows < 0) | (rows >= n)]
+    if wrong.size:
+        raise ValueError(f"exclude holds row {wrong[0]}, but the data have {n} rows, numbered from 0.")
+    return rows

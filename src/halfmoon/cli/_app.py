@@ -20,6 +20,7 @@ from halfmoon.cli import (
     plan,
     predict,
     reproduce,
+    suggest,
 )
 from halfmoon.cli._usage import Commands
 
@@ -51,5 +52,9 @@ def _options(
     """Hold the options of ``halfmoon`` itself."""
 
 
-for module in (fit, label, predict, explain, evaluate, check_labels, diagnose, cluster, info, plan, demo, reproduce):
+COMMANDS = (
+    fit, label, predict, explain, evaluate, check_labels, suggest, diagnose, cluster, info, plan, demo, reproduce,
+)  # fmt: skip
+
+for module in COMMANDS:
     app.command(module.NAME, help=module.HELP, epilog=module.EXAMPLES)(module.command)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
+from halfmoon.active_learning import suggest
 from halfmoon.exceptions import UnseenCategoryWarning
 from halfmoon.runtime.storable import storable
 from halfmoon.semi_supervised import Explanation, LabelIssues
@@ -19,6 +20,8 @@ from halfmoon.tables._read import read_table
 from halfmoon.tables._table import Table
 
 __all__ = ["TableModel"]
+
+SINGLE = 1e-6  # relative rounding of numbers that were kept in float32
 
 
 @storable
@@ -115,6 +118,19 @@ class TableModel(BaseEstimator):
         issues = self.estimator.label_issues()
         return issues if self.classes is None else issues.named(self.classes)
 
+    def suggest(self, X: Any, n: int = 10, strategy: str = "auto", random_state: Any = None) -> NDArray[np.intp]:
+        """Return the rows to label next of the data that the model was fitted to, see `active_learning.suggest`."""
+        if self.task == "cluster":
+            raise ValueError("A model of clusters knows no labels to add to. Fit a classifier or a regressor.")
+        prepared = self.pipeline[:-1].transform(self._features(X))
+        training = self.estimator.learned_.problem.training
+        if prepared.shape[0] != len(training.point) or not _equal(prepared, training.X[training.point]):
+            raise ValueError(
+                f"These are not the {len(training.point):,} rows that the model was fitted to, in their order: row "
+                "numbers would mean other rows. Give the data of the fit, or fit a model to these."
+            )
+        return suggest(self.estimator, n, strategy, random_state)
+
     def _class_number(self, name: Any) -> int:
         assert self.classes is not None
         known = np.flatnonzero(self.classes.astype(str) == str(name))
@@ -131,3 +147,10 @@ class TableModel(BaseEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return True
+
+
+def _equal(A: Any, B: Any) -> bool:
+    """Return whether two matrices, dense or sparse, hold the same numbers, but for rounding to float32."""
+    A, B = (M.astype(np.float64) for M in (A, B))
+    scale = max(float(abs(B).max()), np.finfo(float).tiny)
+    return float(abs(A - B).max()) <= SINGLE * scale
