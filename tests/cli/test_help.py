@@ -141,8 +141,8 @@ def commands_of_help():
 def test_examples_run(commands, files, halfmoon, small_demo, no_reproduction, no_server):
     lines = commands()
     assert {line.split()[0] for line in lines} == {
-        "fit", "label", "predict", "explain", "evaluate", "check-labels", "suggest", "diagnose", "cluster", "info", "plan",
-        "demo", "reproduce",
+        "fit", "label", "predict", "explain", "evaluate", "check-labels", "suggest", "diagnose", "cluster", "info",
+        "plan", "demo", "reproduce",
     }  # fmt: skip
     for line in lines:
         result = halfmoon(line)
