@@ -69,8 +69,7 @@ def count_lost(kills: int, seed: int = 0) -> tuple[int, int]:
             client = Client(ours.recv())
             client.wait()
             killer = threading.Timer(rng.uniform(0.0, LONGEST), server.kill)
-            killer.start()
-            answered, doubtful = label_until_killed(client, rng, expected)
+            answered, doubtful = label_until_killed(client, killer, rng, expected)
             acknowledged += answered
             killer.join()
             server.join()
@@ -82,8 +81,13 @@ def count_lost(kills: int, seed: int = 0) -> tuple[int, int]:
     return acknowledged, 0
 
 
-def label_until_killed(client: Client, rng: np.random.Generator, expected: np.ndarray) -> tuple[int, int]:
-    """Send labels, note those that are acknowledged; return their number, and the row of the one that was not."""
+def label_until_killed(
+    client: Client, killer: threading.Timer, rng: np.random.Generator, expected: np.ndarray
+) -> tuple[int, int]:
+    """Send labels, note those that are acknowledged; return their number, and the row of the one that was not.
+
+    The clock of the killer runs from the first acknowledgement on, so that there is something to lose.
+    """
     answered = 0
     while True:
         row, number = int(rng.integers(N)), int(rng.integers(2))
@@ -91,6 +95,8 @@ def label_until_killed(client: Client, rng: np.random.Generator, expected: np.nd
             client.ask("POST", "/api/act", {"kind": "label", "rows": [row], "class": number, "how": "map"})
         except (OSError, http.client.HTTPException):
             return answered, row
+        if not answered:
+            killer.start()
         expected[row] = number
         answered += 1
 

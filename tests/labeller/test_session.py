@@ -24,6 +24,7 @@ def test_labels_of_the_queue_make_predictions_right(sessions, label, blobs):
     assert sum(entry["predicted"] for entry in state["classes"]) == 150
 
 
+@pytest.mark.filterwarnings("ignore::halfmoon.exceptions.DisconnectedGraphWarning")
 def test_predictions_are_those_of_a_model_that_was_fitted_to_the_labels(sessions, label, blobs):
     session = sessions()
     rows = label(session, 10)

@@ -22,20 +22,9 @@ export class HttpConnection {
   }
 
   act(action) {
-    const sent = this.last.then(() => this.sendUntilAnswered("/api/act", { ...action, op: crypto.randomUUID() }));
+    const sent = this.last.then(() => this.post("/api/act", { ...action, op: crypto.randomUUID() }));
     this.last = sent.catch(() => {}); // one after the other, as they were pressed
     return sent;
-  }
-
-  async sendUntilAnswered(path, body) {
-    for (;;) {
-      try {
-        return await this.post(path, body);
-      } catch (error) {
-        if (!(error instanceof TypeError)) throw error; // refused; a TypeError means that nobody was there
-        await new Promise((resolve) => setTimeout(resolve, 400));
-      }
-    }
   }
 
   async post(path, body) {
@@ -43,9 +32,12 @@ export class HttpConnection {
   }
 
   async ask(path, options) {
-    const answer = await fetch(path, options);
-    if (!answer.ok) throw new Error(await answer.text());
-    return answer;
+    for (;;) {
+      const answer = await fetch(path, options).catch(() => null);
+      if (answer && !answer.ok) throw new Error(await answer.text());
+      if (answer) return answer;
+      await new Promise((resolve) => setTimeout(resolve, 400)); // nobody was there: ask again
+    }
   }
 
   save(what) {
