@@ -151,10 +151,10 @@ def test_the_map_works_by_keyboard_and_explains_what_is_pointed_at(server, tabs,
     page.evaluate("document.querySelector('.hm-map').focus()")
     box = page.locator(".hm-map").bounding_box()
     found = False
-    for x in np.linspace(0.15, 0.85, 15):
-        for place in np.linspace(0.15, 0.85, 15):
+    for x in np.linspace(0.15, 0.85, 9):
+        for place in np.linspace(0.15, 0.85, 9):
             page.mouse.move(box["x"] + x * box["width"], box["y"] + place * box["height"])
-            page.wait_for_timeout(25)
+            page.wait_for_timeout(150)
             found = found or page.evaluate("!document.querySelector('.hm-hover').hidden")
         if found:
             break

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["HOW", "MOST_CLASSES", "NO_CLASS", "ActionError", "Labels"]
+__all__ = ["HOW", "MOST_CLASSES", "NO_CLASS", "ActionError", "Labels", "NotReadyError"]
 
 Record = Mapping[str, Any]
 MOST_CLASSES = 250  # a class is one byte on its way to the page
@@ -19,6 +19,10 @@ HOW = ("queue", "map", "check")  # where on the page a label was given
 
 class ActionError(ValueError):
     """An action that cannot be done; the message says why."""
+
+
+class NotReadyError(ActionError):
+    """The session is still being prepared: the same action can be sent again in a moment."""
 
 
 class Labels:

@@ -17,6 +17,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from halfmoon.labeller._labels import NotReadyError
 from halfmoon.labeller._security import Guard
 from halfmoon.labeller._session import Session
 from halfmoon.labeller._static import MEDIA, static_files
@@ -150,7 +151,7 @@ async def _body(request: Request) -> dict[str, Any]:
 
 async def _refused(request: Request, error: Exception) -> Response:
     """Answer what the session says about a mistake."""
-    return PlainTextResponse(str(error), status_code=400)
+    return PlainTextResponse(str(error), status_code=503 if isinstance(error, NotReadyError) else 400)
 
 
 async def _failed(request: Request, error: Exception) -> Response:

@@ -21,7 +21,7 @@ from halfmoon.labeller._export import label_columns, named_labels, to_model
 from halfmoon.labeller._fingerprint import fingerprint
 from halfmoon.labeller._items import Items
 from halfmoon.labeller._journal import Journal, MemoryJournal
-from halfmoon.labeller._labels import HOW, ActionError, Labels
+from halfmoon.labeller._labels import HOW, ActionError, Labels, NotReadyError
 from halfmoon.labeller._learner import Learner, Model
 from halfmoon.labeller._map import lay_out
 from halfmoon.labeller._predictions import Predictions
@@ -163,7 +163,7 @@ class Session:
         """Do what a page asks for; when this returns it is on the disk."""
         with self._changed:
             if self._phase != "ready":
-                raise ActionError("The map is still being prepared. Wait a moment.")
+                raise NotReadyError("The map is still being prepared. Wait a moment.")
             operation = str(action.get("op", ""))
             if operation and operation in self._done:  # sent again because the answer was lost
                 return self.state()

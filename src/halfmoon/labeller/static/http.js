@@ -34,9 +34,9 @@ export class HttpConnection {
   async ask(path, options) {
     for (;;) {
       const answer = await fetch(path, options).catch(() => null);
-      if (answer && !answer.ok) throw new Error(await answer.text());
-      if (answer) return answer;
-      await new Promise((resolve) => setTimeout(resolve, 400)); // nobody was there: ask again
+      if (answer && answer.ok) return answer;
+      if (answer && answer.status !== 503) throw new Error(await answer.text());
+      await new Promise((resolve) => setTimeout(resolve, 400)); // nobody was there, or not ready yet: ask again
     }
   }
 

@@ -163,6 +163,7 @@ export class MapView {
   listen() {
     const { element } = this;
     element.addEventListener("wheel", (event) => this.onWheel(event), { passive: false });
+    element.addEventListener("mousedown", (event) => event.preventDefault()); // the focus stays: + is a new class there
     element.addEventListener("pointerdown", (event) => this.onDown(event));
     element.addEventListener("pointermove", (event) => this.onMove(event));
     element.addEventListener("pointerup", (event) => this.onUp(event));
