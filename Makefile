@@ -6,16 +6,20 @@ BIN := $(VENV)/bin
 DATA ?=
 BENCH_DATA := $(if $(DATA),--data $(DATA))
 
-.PHONY: demo test lint types suite bench bench-accuracy docs package clean
+.PHONY: demo test test-browser lint types suite bench bench-accuracy docs package clean
 
 demo: $(VENV)/.demo-installed
 	$(BIN)/python -m halfmoon.experiments.demo --out demo.png
 
 test: lint types suite
 
+# In a real browser: Debian's chromium, or the one that HALFMOON_CHROMIUM names.
+test-browser: $(VENV)/.test-installed
+	$(BIN)/pytest tests_browser -p no:cacheprovider
+
 lint: $(VENV)/.test-installed
-	$(BIN)/ruff check src tests benchmarks examples
-	$(BIN)/ruff format --check src tests benchmarks examples
+	$(BIN)/ruff check src tests tests_browser benchmarks examples
+	$(BIN)/ruff format --check src tests tests_browser benchmarks examples
 	$(BIN)/lint-imports
 
 types: $(VENV)/.test-installed
@@ -35,7 +39,7 @@ $(VENV)/.test-installed: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --editable ".[test]"
 	touch $@
 
-BENCHMARKS := solvers graphs predictions estimators first_use $(if $(DATA),tuning refits stream)
+BENCHMARKS := solvers graphs predictions estimators first_use $(if $(DATA),tuning refits stream labelling)
 
 # All of them, also after one whose claims do not hold; then it fails and names these.
 bench: $(VENV)/.bench-installed

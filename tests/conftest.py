@@ -11,7 +11,7 @@ from scipy import sparse
 
 from halfmoon.graph import check_graph, knn_graph
 
-collect_ignore = ["conftest.py", "cli/conftest.py"]  # no doctests here, and two modules of one name
+collect_ignore = ["conftest.py", "cli/conftest.py", "labeller/conftest.py"]  # no doctests, equal names
 
 
 @pytest.fixture

@@ -5,11 +5,14 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from halfmoon._version import __version__ as __version__
+
 if TYPE_CHECKING:
     from halfmoon.cluster import KernelKMeans
     from halfmoon.features import LandmarkFeatures
     from halfmoon.geometry import Geometry, restrict, select_landmarks
     from halfmoon.kernels import DataDependentKernel
+    from halfmoon.labeller import label
     from halfmoon.persistence import load, save
     from halfmoon.runtime.execution import distributed
     from halfmoon.runtime.progress import progress_callback
@@ -24,13 +27,13 @@ __all__ = [
     "LapRLSRegressor",
     "LapSVC",
     "distributed",
+    "label",
     "load",
     "progress_callback",
     "restrict",
     "save",
     "select_landmarks",
 ]
-__version__ = "0.1.0"
 
 # Names are loaded when they are first asked for (PEP 562): scikit-learn and numba take seconds to import.
 _HOMES = {
@@ -42,6 +45,7 @@ _HOMES = {
     "LapRLSRegressor": "halfmoon.semi_supervised",
     "LapSVC": "halfmoon.semi_supervised",
     "distributed": "halfmoon.runtime.execution",
+    "label": "halfmoon.labeller",
     "load": "halfmoon.persistence",
     "progress_callback": "halfmoon.runtime.progress",
     "restrict": "halfmoon.geometry",

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from halfmoon.cli import check_labels, cluster, diagnose, evaluate, explain, fit, info, plan, predict, suggest
+from halfmoon import labeller
+from halfmoon.cli import check_labels, cluster, diagnose, evaluate, explain, fit, info, label, plan, predict, suggest
 from halfmoon.cli import demo as demo_command
 from halfmoon.cli import reproduce as reproduce_command
 from halfmoon.experiments import demo
@@ -67,6 +68,45 @@ def no_reproduction(monkeypatch):
     return calls
 
 
+@pytest.fixture
+def no_server(monkeypatch):
+    """Serve nobody: Ctrl-C comes at once. tests/labeller and tests_browser use the page."""
+    calls = []
+
+    def serve(session, *, announce, **options):
+        announce("http://127.0.0.1:1/?token=t")
+        calls.append((session, options))
+        session.close()
+
+    monkeypatch.setattr(labeller, "serve", serve)
+    return calls
+
+
+def test_label_passes_its_options_on(halfmoon, no_server, files):
+    result = halfmoon("label photos/ --class cat --port 8123 --no-browser --journal mine.jsonl")
+    assert "Open http://127.0.0.1:1/?token=t" in result.stdout
+    assert "16 of 80 rows are labelled; the same command goes on" in result.stdout
+    ((session, options),) = no_server
+    assert session.classes == ["0", "1", "cat"]
+    assert options == {"port": 8123, "journal": Path("mine.jsonl"), "open_browser": False}
+    assert (files / "mine.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("label moons.npz --images 3by3", "write width x height as in 28x28"),
+        ("label moons.npz --images 3x3", "images of 3 x 3 pixels"),
+        ("label nothing.csv", "no such file"),
+        ("label moons.npz --journal flowers.csv", "no journal of labels|is no record"),
+    ],
+)
+def test_label_says_what_is_wrong(halfmoon, no_server, files, line, message):
+    result = halfmoon(line)
+    assert result.exit_code == 2
+    assert re.search(message, result.stderr)
+
+
 def test_reproduce_passes_its_options_on(halfmoon, no_reproduction, tmp_path):
     result = halfmoon(f"reproduce figure3 --data {tmp_path} --trials 3 --seed 7 --quick --out there")
     assert "1 of 1 claims hold" in result.stdout
@@ -91,18 +131,18 @@ def commands_of_docs():
 
 def commands_of_help():
     modules = (
-        fit, predict, explain, evaluate, check_labels, suggest, diagnose, cluster, info, plan, demo_command,
+        fit, label, predict, explain, evaluate, check_labels, suggest, diagnose, cluster, info, plan, demo_command,
         reproduce_command,
     )  # fmt: skip
     return [line for module in modules for line in re.findall(r"^halfmoon (.*)$", module.EXAMPLES, flags=re.M)]
 
 
 @pytest.mark.parametrize("commands", [commands_of_docs, commands_of_help])
-def test_examples_run(commands, files, halfmoon, small_demo, no_reproduction):
+def test_examples_run(commands, files, halfmoon, small_demo, no_reproduction, no_server):
     lines = commands()
     assert {line.split()[0] for line in lines} == {
-        "fit", "predict", "explain", "evaluate", "check-labels", "suggest", "diagnose", "cluster", "info", "plan",
-        "demo", "reproduce",
+        "fit", "label", "predict", "explain", "evaluate", "check-labels", "suggest", "diagnose", "cluster", "info",
+        "plan", "demo", "reproduce",
     }  # fmt: skip
     for line in lines:
         result = halfmoon(line)
@@ -113,6 +153,7 @@ def test_examples_run(commands, files, halfmoon, small_demo, no_reproduction):
 def test_every_command_has_help(halfmoon):
     names = (
         "fit",
+        "label",
         "predict",
         "explain",
         "evaluate",

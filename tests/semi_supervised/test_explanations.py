@@ -176,3 +176,16 @@ def test_a_saved_model_explains_the_same(blobs, tmp_path):
     why, again = model.explain(X[:5]), load(tmp_path / "model").explain(X[:5])
     assert_allclose(again.shares, why.shares, atol=1e-9)
     assert_array_equal(again.rows, why.rows)
+
+
+@pytest.mark.parametrize("estimator", [LapSVC, LapRLSClassifier])
+@pytest.mark.parametrize("instant", [False, True])
+def test_training_rows_have_the_shares_of_points(estimator, instant, rng):
+    X = np.concatenate([rng.normal(size=(60, 2)), rng.normal(size=(60, 2)) + 9.0])  # two components
+    few = np.where(np.arange(120) % 10 == 0, np.arange(120) // 40, -1)
+    model = estimator(n_neighbors=6, n_landmarks=30, random_state=0, instant_refits=instant).fit(X, few)
+    rows = rng.choice(120, 15, replace=False)
+    ours, points = model.explain_rows(rows), model.explain(X[rows])
+    assert_allclose(ours.shares, points.shares, atol=1e-4)
+    assert_allclose(ours.shares.sum(axis=1) + ours.intercept, ours.total, atol=1e-4)
+    assert ours[0].path is None

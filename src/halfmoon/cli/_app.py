@@ -16,6 +16,7 @@ from halfmoon.cli import (
     explain,
     fit,
     info,
+    label,
     plan,
     predict,
     reproduce,
@@ -51,5 +52,9 @@ def _options(
     """Hold the options of ``halfmoon`` itself."""
 
 
-for module in (fit, predict, explain, evaluate, check_labels, suggest, diagnose, cluster, info, plan, demo, reproduce):
+COMMANDS = (
+    fit, label, predict, explain, evaluate, check_labels, suggest, diagnose, cluster, info, plan, demo, reproduce,
+)  # fmt: skip
+
+for module in COMMANDS:
     app.command(module.NAME, help=module.HELP, epilog=module.EXAMPLES)(module.command)

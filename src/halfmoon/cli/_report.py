@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import sys
 import time
 import warnings
 from collections.abc import Iterator
@@ -76,6 +77,14 @@ class Report:
         """Print a part of the result that people read."""
         if not self.quiet and not self.as_json:
             self._out.print(text)
+
+    def announce(self, address: str) -> None:
+        """Print an address that people and programs have to know while the command runs."""
+        if self.as_json:
+            _print_json({"address": address})
+        else:
+            self._out.print(f"Open {address}" if not self.quiet else address)
+        sys.stdout.flush()
 
     @contextmanager
     def working(self, stage: str) -> Iterator[None]:

@@ -190,6 +190,9 @@ def main(arguments: list[str] | None = None) -> None:
     print("Errors are on new points; data-dependent kernels have the eta of three that errs least there (section 5.2).")
     draw(results, options.out)
     print(f"Decision regions saved to {options.out}")
+    print(
+        "Label your own data and watch every prediction change: pip install 'halfmoon[label]', halfmoon label photos/"
+    )
 
 
 if __name__ == "__main__":

@@ -95,7 +95,7 @@ class Group:
         """Build the geometry of an estimator whose kernel is a `DataDependentKernel`, and place the labelled rows."""
         problem = estimator.problem(X, y, sample_weight)
         powers = sorted({params.get(f"{KERNEL}power", estimator.kernel.power) for params in candidates.values()})
-        kernel = estimator.set_params(kernel__power=powers[0]).fit_kernel(problem)
+        kernel = estimator.set_params(kernel__power=powers[0]).fit_kernel(problem.training)
         if len(powers) > 1:
             if not isinstance(kernel.regularizer_, PowerRegularizer):
                 raise ValueError(f"A grid over kernel__power needs regularizer='power'. Got {kernel.regularizer!r}.")

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import halfmoon
+from halfmoon._version import __version__
 from halfmoon.exceptions import ModelFileError
 from halfmoon.persistence._contents import TRUSTED, audit, for_file, from_file
 from halfmoon.runtime.atomic_write import atomic_write
@@ -128,7 +128,7 @@ def _header(payload: bytes) -> bytes:
     fields = {
         "format": FORMAT,
         "version": FORMAT_VERSION,
-        "halfmoon": halfmoon.__version__,
+        "halfmoon": __version__,
         "size": len(payload),
         "sha256": hashlib.sha256(payload).hexdigest(),
     }
@@ -164,7 +164,7 @@ def _read_header(line: bytes, path: Path) -> dict[str, Any]:
         )
     if version != FORMAT_VERSION:
         raise ModelFileError(
-            f"{path} has format version {version!r}, written by halfmoon {writer}; halfmoon {halfmoon.__version__} "
+            f"{path} has format version {version!r}, written by halfmoon {writer}; halfmoon {__version__} "
             f"reads version {FORMAT_VERSION}. Load it with the halfmoon that wrote it, or fit and save the model again."
         )
     return header

@@ -1,6 +1,7 @@
 """Classifiers and regressors that learn from labelled and unlabelled rows."""
 
 from halfmoon.semi_supervised._base import LapEstimator
+from halfmoon.semi_supervised._calibration import Calibration
 from halfmoon.semi_supervised._decision import DecisionFunction
 from halfmoon.semi_supervised._explanation import Explanation, PointExplanation
 from halfmoon.semi_supervised._guarantee import ConformalGuarantee
@@ -18,6 +19,7 @@ from halfmoon.semi_supervised._training_set import TrainingSet
 
 __all__ = [
     "BaseOnRows",
+    "Calibration",
     "Choice",
     "ConformalGuarantee",
     "DecisionFunction",

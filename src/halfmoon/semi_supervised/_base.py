@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
@@ -28,7 +28,7 @@ from halfmoon.semi_supervised._choices_without_each import MOST_EXAMPLES
 from halfmoon.semi_supervised._conformal import check_level
 from halfmoon.semi_supervised._decision import DecisionFunction
 from halfmoon.semi_supervised._diagnosis import Diagnosis
-from halfmoon.semi_supervised._explain import explain
+from halfmoon.semi_supervised._explain import explain, explain_rows
 from halfmoon.semi_supervised._explanation import Explanation
 from halfmoon.semi_supervised._guarantee import ConformalGuarantee
 from halfmoon.semi_supervised._held_out import held_out_values
@@ -39,6 +39,7 @@ from halfmoon.semi_supervised._later_rows import with_later_rows
 from halfmoon.semi_supervised._learned import LearnedModel, choices_without_each, coverage_of, learn
 from halfmoon.semi_supervised._mixture_selection import Choice, select_mixture
 from halfmoon.semi_supervised._placed_rows import PlacedRows
+from halfmoon.semi_supervised._prepared import Prepared
 from halfmoon.semi_supervised._problem import LearningProblem
 from halfmoon.semi_supervised._report import Report
 from halfmoon.semi_supervised._training_set import TrainingSet
@@ -58,6 +59,8 @@ class LapEstimator(BaseEstimator):
     instant_refits: Any
     max_memory: int | None
     verbose: bool
+    _learned: LearnedModel
+    _prepared: Prepared
 
     @abstractmethod
     def read(self, y: Any, n: int) -> tuple[NDArray[np.bool_], NDArray[Any], NDArray[Any] | None]:
@@ -91,13 +94,51 @@ class LapEstimator(BaseEstimator):
         with showing(self.verbose), transaction(self) as staged:
             problem = staged.problem(X, y, sample_weight)
             with checkpointed(self.checkpoint, staged.resolved_kernel(), problem.training):
-                kernel, base_columns = staged.prepare_refits(staged.fit_kernel(problem))
+                kernel, base_columns = staged.prepare_refits(staged.fit_kernel(problem.training))
                 problem = _sharing_rows(problem, kernel)
                 staged.adopt(staged.learn(problem, kernel, base_columns=base_columns))
         return self
 
+    def prepare(self, X: Any) -> Self:
+        """Build all that does not depend on labels: graph, landmarks, solves; `refit` learns from the first labels on.
+
+        For rows that are labelled one by one, beginning with none. With ``instant_refits`` the interpolation is stored
+        here, so that the first labels are as quick as all later ones.
+
+        Parameters
+        ----------
+        X : array-like, DataFrame or scipy sparse of shape (n, d)
+            All the data.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.datasets import load_digits
+        >>> from halfmoon import LapRLSClassifier
+        >>> X, y = load_digits(return_X_y=True)
+        >>> model = LapRLSClassifier(n_neighbors=8, random_state=0, instant_refits=True).prepare(X)
+        >>> few = np.full(len(y), -1)
+        >>> few[:2] = y[:2]
+        >>> model.refit(few).transduction_.shape
+        (1797,)
+        """
+        with showing(self.verbose), transaction(self) as staged:
+            training = TrainingSet.unlabeled(staged._checked_rows(X), merge=staged._merges_rows)
+            _check_distinct(training)
+            with checkpointed(self.checkpoint, staged.resolved_kernel(), training):
+                kernel, base_columns = staged.prepare_refits(staged.fit_kernel(training))
+            if kernel.method != "budget":
+                training = replace(training, X=kernel.points_)
+            staged.__dict__.pop("_learned", None)
+            staged._prepared = Prepared(training, kernel, None, base_columns)
+        return self
+
     def refit(self, y: Any, sample_weight: Any = None) -> Self:
-        """Fit to other labels of the rows given to `fit`; graph, landmarks and solves are kept.
+        """Fit to other labels of the rows given to `fit` or `prepare`; graph, landmarks and solves are kept.
 
         With ``instant_refits`` no system is solved, neither for new labelled rows nor for decision values of all rows.
 
@@ -112,10 +153,11 @@ class LapEstimator(BaseEstimator):
         -------
         self
         """
-        check_is_fitted(self, "decision_")
-        before = self._learned
-        labeled, targets, classes = self.read(y, len(before.problem.training.point))
-        training = before.problem.unweighted.relabeled(labeled, targets, sample_weight)
+        if "_prepared" not in vars(self):
+            check_is_fitted(self, "decision_")
+        before = self._prepared if "_prepared" in vars(self) else Prepared.of(self._learned)
+        labeled, targets, classes = self.read(y, len(before.training.point))
+        training = before.training.relabeled(labeled, targets, sample_weight)
         problem = LearningProblem.of(training, classes, getattr(self, "class_weight", None))
         return self.adopt(self.learn(problem, before.kernel, before.placed, before.base_columns))
 
@@ -201,21 +243,28 @@ class LapEstimator(BaseEstimator):
 
     def problem(self, X: Any, y: Any, sample_weight: Any = None) -> LearningProblem:
         """Return what is to be learnt from checked data: distinct points, examples, weights."""
-        X = check_points(validate_data(self, X, accept_sparse="csr", dtype="numeric", ensure_min_samples=2))
+        X = self._checked_rows(X)
         labeled, targets, classes = self.read(y, X.shape[0])
-        merge = not _numbers_rows(self.resolved_kernel())
-        training = TrainingSet.gather(X, labeled, targets, sample_weight, merge=merge)
-        if training.X.shape[0] == 1:
-            raise ValueError("All rows of X are equal (1 distinct sample): there is nothing to learn from.")
+        training = TrainingSet.gather(X, labeled, targets, sample_weight, merge=self._merges_rows)
+        _check_distinct(training)
         return LearningProblem.of(training, classes, getattr(self, "class_weight", None))
+
+    def _checked_rows(self, X: Any) -> Any:
+        return check_points(validate_data(self, X, accept_sparse="csr", dtype="numeric", ensure_min_samples=2))
+
+    @property
+    def _merges_rows(self) -> bool:
+        """Whether copies of a row are one point: not where a graph numbers the rows."""
+        return not _numbers_rows(self.resolved_kernel())
 
     def resolved_kernel(self) -> DataDependentKernel:
         """Return the kernel that will be fitted."""
         return resolve_kernel(self.kernel, **{name: getattr(self, name) for name in SHARED})
 
-    def fit_kernel(self, problem: LearningProblem) -> DataDependentKernel:
-        """Return the kernel, fitted to the distinct points of a problem."""
-        training = problem.training
+    def fit_kernel(self, training: TrainingSet) -> DataDependentKernel:
+        """Return the kernel, fitted to the distinct points; examples, if there are any, attract landmarks."""
+        if not training.n_examples:
+            return fit_small(self.resolved_kernel(), training.X)
         labeled = np.full(training.X.shape[0], -1)
         labeled[training.rows] = 0
         return fit_small(self.resolved_kernel(), training.X, labeled)
@@ -224,13 +273,14 @@ class LapEstimator(BaseEstimator):
         """Become the model that was learnt elsewhere, in a search say, from a problem of this estimator."""
         warn_if_beyond_landmarks(learned)
         self._learned = learned
-        self.__dict__.pop("report_", None)  # of the model before
+        for name in ("report_", "_prepared"):  # of the model before
+            self.__dict__.pop(name, None)
         return self
 
     @property
     def kernel_(self) -> DataDependentKernel:
         """The kernel, fitted on the distinct rows of X."""
-        return self._fitted.kernel
+        return self._prepared.kernel if "_prepared" in vars(self) else self._fitted.kernel
 
     @property
     def choice_(self) -> Choice:
@@ -425,6 +475,43 @@ class LapEstimator(BaseEstimator):
         offsets = getattr(self, "_offsets", np.zeros(len(self._learned.decision.intercept)))
         return explain(self._learned, A, offsets, of)
 
+    def explain_rows(self, rows: ArrayLike, of: Any = None) -> Explanation:
+        """Return why training rows are predicted as they are: the shares of `explain`, without paths in the graph.
+
+        With ``instant_refits`` it takes milliseconds: the rows of T are stored, and nothing is solved.
+
+        Parameters
+        ----------
+        rows : array-like of int
+            Rows of the X given to `fit`.
+        of : class, default=None
+            The class whose decision values are explained; None: that which is predicted at each row.
+
+        Returns
+        -------
+        Explanation
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.datasets import load_digits
+        >>> from halfmoon import LapRLSClassifier
+        >>> X, y = load_digits(return_X_y=True)
+        >>> few = np.where(np.arange(len(y)) < 40, y, -1)
+        >>> model = LapRLSClassifier(n_neighbors=8, random_state=0, instant_refits=True).fit(X, few)
+        >>> why = model.explain_rows([1001])[0]
+        >>> bool(np.isclose(why.shares.sum() + why.intercept, why.total, atol=1e-5))
+        True
+        """
+        check_is_fitted(self, "decision_")
+        if self._learned.kernel.method == "budget":
+            raise ValueError("The budget kernel has only landmarks in its graph. Use explain(X).")
+        points = self._learned.problem.training.point[np.asarray(rows, dtype=np.intp)]
+        if np.any(points < 0):
+            raise ValueError("Rows of weight 0 are new points to the model. Use explain(X) for them.")
+        offsets = getattr(self, "_offsets", np.zeros(len(self._learned.decision.intercept)))
+        return explain_rows(self._learned, points, offsets, of)
+
     def label_issues(self) -> LabelIssues:
         """Return the labelled rows, those first whose labels the others contradict most.
 
@@ -461,6 +548,11 @@ class LapEstimator(BaseEstimator):
         tags.input_tags.sparse = True
         tags.target_tags.required = True
         return tags
+
+
+def _check_distinct(training: TrainingSet) -> None:
+    if training.X.shape[0] == 1:
+        raise ValueError("All rows of X are equal (1 distinct sample): there is nothing to learn from.")
 
 
 def _unlabeled_sample(problem: LearningProblem) -> Any:

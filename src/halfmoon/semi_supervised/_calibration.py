@@ -80,6 +80,12 @@ class Calibration:
         best = minimize(_loss, start, arguments, method="L-BFGS-B", jac=True, bounds=bounds).x
         return cls(float(np.exp(best[0])), best[1:], unfitted.prior, unfitted.share)
 
+    @classmethod
+    def before_labels(cls, n_classes: int) -> Calibration:
+        """Return what is assumed before anything was held out: the slope that was best on average."""
+        log_slope = LOG_SLOPE_OF_TWO if n_classes == 2 else LOG_SLOPE_OF_MORE
+        return cls(float(np.exp(log_slope)), np.zeros(n_classes), np.full(n_classes, 1.0 / n_classes), DOUBT / 2.0)
+
     def probabilities(self, values: Matrix) -> Matrix:
         """Return class probabilities."""
         sure = softmax(self.slope * _per_class(values) + self.bias, axis=1)

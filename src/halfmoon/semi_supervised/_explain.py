@@ -10,6 +10,8 @@ target has beyond its neighbours, would say little about it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,26 +23,43 @@ from halfmoon.semi_supervised._learned import LearnedModel
 from halfmoon.semi_supervised._problem import LearningProblem, winners
 from halfmoon.semi_supervised.losses import RidgeSolution
 
-__all__ = ["explain"]
+__all__ = ["explain", "explain_rows"]
 
 Matrix = NDArray[np.float64]
 Indices = NDArray[np.intp]
+Kernel = Callable[[Matrix], Matrix]  # mixers -> sum_i mixers_ij K(x_i, x), one row per explained point
 AT_ONCE = 1 << 24  # values on the training points that are held at once, 128 MB
 
 
 def explain(learned: LearnedModel, A: Any, offsets: Matrix, of: Any = None) -> Explanation:
     """Split the decision values at the rows of A into shares of the labelled rows; `offsets` are added to all."""
-    problem, solution = learned.problem, learned.solution
     values = learned.decision(A) + offsets
+    explanation = _split(learned, values, lambda mixers: _kernel_values(learned, A, mixers), offsets, of)
+    paths = _paths(learned, A, _sources(learned, explanation.shares))
+    rows_of = learned.problem.training.rows_of
+    return replace(
+        explanation,
+        paths=tuple(None if path is None else rows_of(path.vertices) for path in paths),
+        lengths=np.array([np.inf if path is None else path.length for path in paths]),
+    )
+
+
+def explain_rows(learned: LearnedModel, points: Indices, offsets: Matrix, of: Any = None) -> Explanation:
+    """Split the decision values at training points, without paths; where T is stored nothing is solved."""
+    K = learned.expansion.at_points(learned.choice.weights, points)
+    return _split(learned, learned.training_values[points] + offsets, lambda mixers: K @ mixers, offsets, of)
+
+
+def _split(learned: LearnedModel, values: Matrix, kernel: Kernel, offsets: Matrix, of: Any) -> Explanation:
+    """Split decision values into shares; without paths."""
+    problem, solution, examples = learned.problem, learned.solution, learned.examples
     functions, signs = _explained(problem, values, of)
     if problem.classes is None:
         assert isinstance(solution, RidgeSolution)
-        shares, constants = _shares_of_targets(learned, solution, A)
+        shares, constants = _shares_of_targets(learned, solution, kernel)
     else:
-        shares = _shares_of_duals(learned, signs[:, None] * solution.dual.T[functions], A)
+        shares = _shares_of_duals(signs[:, None] * solution.dual.T[functions], kernel)
         constants = signs * (learned.decision.intercept + offsets)[functions]
-    paths = _paths(learned, A, _sources(learned, shares))
-    examples = learned.examples
     return Explanation(
         predictions=problem.decide(values),
         of=_names(problem, functions, signs),
@@ -50,31 +69,31 @@ def explain(learned: LearnedModel, A: Any, offsets: Matrix, of: Any = None) -> E
         shares=shares,
         intercept=constants,
         total=signs * values[np.arange(len(values)), functions],
-        paths=tuple(None if path is None else problem.training.rows_of(path.vertices) for path in paths),
-        lengths=np.array([np.inf if path is None else path.length for path in paths]),
+        paths=(None,) * len(values),
+        lengths=np.full(len(values), np.inf),
         numbers=np.arange(len(values)),
     )
 
 
-def _shares_of_duals(learned: LearnedModel, dual: Matrix, A: Any) -> Matrix:
-    """Return dual_i (K(x_i, x) - min of K(x_j, x) over j), one row per row of A; `dual` has one row for each."""
+def _shares_of_duals(dual: Matrix, kernel: Kernel) -> Matrix:
+    """Return dual_i (K(x_i, x) - min of K(x_j, x) over j), one row per explained point; `dual` has one row for each."""
     used = np.flatnonzero((dual != 0.0).any(axis=0))  # of a support vector machine, few
     if not used.size:
         return np.zeros_like(dual)
-    K = _kernel_values(learned, A, np.eye(dual.shape[1])[:, used])
+    K = kernel(np.eye(dual.shape[1])[:, used])
     least = np.where(dual[:, used] != 0.0, K, np.inf).min(axis=1, keepdims=True)
     shares = np.zeros_like(dual)
     shares[:, used] = dual[:, used] * (K - np.where(np.isfinite(least), least, 0.0))
     return shares
 
 
-def _shares_of_targets(learned: LearnedModel, solution: RidgeSolution, A: Any) -> tuple[Matrix, Matrix]:
-    """Return h_i(x) (y_i - mean of y), one row per row of A, and that mean."""
+def _shares_of_targets(learned: LearnedModel, solution: RidgeSolution, kernel: Kernel) -> tuple[Matrix, Matrix]:
+    """Return h_i(x) (y_i - mean of y), one row per explained point, and that mean."""
     y, weights = learned.problem.training.targets, learned.problem.weights
     mean = float(np.average(y, weights=weights))
-    K = _kernel_values(learned, A, np.eye(len(y)))
+    K = kernel(np.eye(len(y)))
     h = K @ solution.inverse + solution.sums / solution.sums.sum()
-    return h * (y - mean), np.full(A.shape[0], mean)
+    return h * (y - mean), np.full(len(K), mean)
 
 
 def _kernel_values(learned: LearnedModel, A: Any, mixers: Matrix) -> Matrix:

@@ -93,6 +93,16 @@ class GraphTerm:
         own = geometry.components.labels[geometry.duplicates.first]
         return (values + on_components[own] * sizes) / 2, sizes
 
+    def at_points(self, points: NDArray[np.intp]) -> Matrix:
+        """Return the kernel between training points and the labelled rows, as `on_points` has it, from rows of T."""
+        graph, geometry = self.extension, self.extension.geometry
+        T, own = geometry.rows(points, graph.power), geometry.duplicates.group[points]
+        sizes = bounded_away(graph.sizes_everywhere[own], graph.sizes)
+        S = T @ (graph.K_SS @ self.located.T) / sizes
+        if self.component is None:
+            return S
+        return (S + (geometry.components.labels[points][:, None] == self.component)) / 2
+
     def cross(self, A: Any, *, alike: bool, as_new: bool) -> tuple[Matrix, NDArray[np.float64]]:
         """Return the kernel between the rows of A and the labelled rows, and its diagonal on A.
 

@@ -177,6 +177,15 @@ class KernelMixture:
             values, own = values + weight * K, own + weight * diagonal
         return values, own
 
+    def at_points(self, weights: Mapping[str, float], points: NDArray[np.intp]) -> Matrix:
+        """Return the weighted sum of kernels between training points and the labelled rows, as `decision` has it."""
+        A = self.kernel.geometry.X[points].astype(np.float64)
+        values = np.zeros((len(points), self.n_rows))
+        for name, weight in weights.items():
+            K = self.of_graph(name).at_points(points) if name in OF_GRAPH else self._cross(name, A)[0]
+            values += weight * K
+        return values
+
     def _cross(self, name: str, A: Any) -> tuple[Matrix, NDArray[np.float64]]:
         """Return the base kernel or its kernel extension between the rows of A and the labelled rows."""
         unit = self.unit(name)

@@ -95,15 +95,15 @@ class TrainingSet:
                 f"None of the {n} rows is labelled. Mark unlabelled rows with -1 (classes) or NaN (targets) and the "
                 "others with their label."
             )
-        points = X if len(present) == n else X[present]
-        point = np.full(n, -1, dtype=np.intp)
-        if merge:
-            copies = find_duplicates(points)
-            point[present] = copies.group
-            points = points if len(copies.first) == points.shape[0] else points[copies.first]
-        else:
-            point[present] = np.arange(n)
+        points, point = _distinct(X, present, merge)
         return cls(points, X[point < 0], point, **_merged(labeled, point, targets, weights))
+
+    @classmethod
+    def unlabeled(cls, X: Any, *, merge: bool) -> TrainingSet:
+        """Return the distinct points of X without any example, to be `relabeled` later."""
+        points, point = _distinct(X, np.arange(X.shape[0]), merge)
+        nothing = np.empty(0, dtype=np.intp)
+        return cls(points, X[:0], point, nothing, nothing, np.empty(0), nothing)
 
     def relabeled(self, labeled: NDArray[np.bool_], targets: NDArray[Any], sample_weight: Any) -> TrainingSet:
         """Return other labels of the same rows."""
@@ -133,6 +133,20 @@ class TrainingSet:
         """Return the examples with their weights multiplied."""
         with np.errstate(over="ignore"):
             return replace(self, weights=_checked_weights(self.weights * factors))
+
+
+def _distinct(X: Any, present: NDArray[np.intp], merge: bool) -> tuple[Any, NDArray[np.intp]]:
+    """Return the distinct points among the rows that are present, and the point of every row, -1 for the others."""
+    n = X.shape[0]
+    points = X if len(present) == n else X[present]
+    point = np.full(n, -1, dtype=np.intp)
+    if merge:
+        copies = find_duplicates(points)
+        point[present] = copies.group
+        points = points if len(copies.first) == points.shape[0] else points[copies.first]
+    else:
+        point[present] = np.arange(n)
+    return points, point
 
 
 def _merged(

@@ -1,15 +1,16 @@
 """Data files: read them, prepare their columns, fit a model that keeps both, write predictions."""
 
-from halfmoon.tables._fit import Recipe, fit_table
+from halfmoon.tables._fit import PreparedTable, Recipe, fit_table, prepare_table
 from halfmoon.tables._model import TableModel
 from halfmoon.tables._read import IN_SUFFIXES, read_table
 from halfmoon.tables._table import Table, known_columns
-from halfmoon.tables._targets import class_names, class_texts, labeled_rows, regression_values
+from halfmoon.tables._targets import class_names, class_texts, given_labels, labeled_rows, regression_values
 from halfmoon.tables._write import OUT_SUFFIXES, check_writable, write_columns
 
 __all__ = [
     "IN_SUFFIXES",
     "OUT_SUFFIXES",
+    "PreparedTable",
     "Recipe",
     "Table",
     "TableModel",
@@ -17,8 +18,10 @@ __all__ = [
     "class_names",
     "class_texts",
     "fit_table",
+    "given_labels",
     "known_columns",
     "labeled_rows",
+    "prepare_table",
     "read_table",
     "regression_values",
     "write_columns",

@@ -19,7 +19,7 @@ from halfmoon.tables._prepare import check_scales, plan_preparation, typed_featu
 from halfmoon.tables._table import Table
 from halfmoon.tables._targets import check_slips, class_codes, guess_task, labeled_rows, regression_values
 
-__all__ = ["Recipe", "fit_table"]
+__all__ = ["PreparedTable", "Recipe", "fit_table", "prepare_table"]
 
 Notify = Callable[[str], Any]
 NEIGHBORS = (5, 10, 20)  # that tuning tries
@@ -81,24 +81,71 @@ def fit_table(table: Table, recipe: Recipe, notify: Notify = lambda note: None) 
     TableModel
     """
     problem = _read_problem(table, recipe, notify)
-    standardize = table.image_shape is None if recipe.standardize is None else recipe.standardize
+    prepared = prepare_table(table, recipe.standardize, notify)
+    estimator, tuning = _fit_estimator(prepared.features, problem, recipe)
+    return prepared.model(estimator, problem.task, problem.classes, problem.n_labeled, tuning)
+
+
+@dataclass(frozen=True)
+class PreparedTable:
+    """A table as estimators take it, and the way there, which models keep.
+
+    Attributes
+    ----------
+    table : Table
+        The data.
+    features : ndarray or csr_array
+        What an estimator is fitted to.
+    transformer : transformer
+        From columns to features, fitted.
+    columns : dict of str to str, or None
+        Kind of every column of features; None if features have no names.
+    """
+
+    table: Table
+    features: Any
+    transformer: Any
+    columns: dict[str, str] | None
+
+    def model(
+        self, estimator: Any, task: str, classes: Any, n_labeled: int, facts: dict[str, Any] | None = None
+    ) -> TableModel:
+        """Return an estimator that was fitted to the features as a model of the table; `facts` are further ones."""
+        return TableModel(
+            Pipeline([("prepare", self.transformer), ("model", estimator)]),
+            task,
+            _facts(estimator, self.table, n_labeled) | (facts or {}),
+            target=self.table.target_name,
+            columns=self.columns,
+            classes=classes,
+            image_shape=self.table.image_shape,
+        )
+
+
+def prepare_table(table: Table, standardize: bool | None = None, notify: Notify = lambda note: None) -> PreparedTable:
+    """Turn the columns of a table into features.
+
+    Parameters
+    ----------
+    table : Table
+        The data, see `read_table`.
+    standardize : bool, default=None
+        Bring numbers to mean 0 and deviation 1; None: yes, but for images, whose pixels share one unit.
+    notify : callable, default=None
+        Called with each message on what is done to the data.
+
+    Returns
+    -------
+    PreparedTable
+    """
+    standardize = table.image_shape is None if standardize is None else standardize
     plan = plan_preparation(table, standardize=standardize)
     for note in (*table.notes, *plan.notes):
         notify(note)
     typed = typed_features(table, plan.columns)
     if standardize:
         check_scales(table, typed)
-    features = plan.transformer.fit_transform(typed)
-    estimator, tuning = _fit_estimator(features, problem, recipe)
-    return TableModel(
-        Pipeline([("prepare", plan.transformer), ("model", estimator)]),
-        problem.task,
-        _facts(estimator, table, problem) | tuning,
-        target=table.target_name,
-        columns=plan.columns,
-        classes=problem.classes,
-        image_shape=table.image_shape,
-    )
+    return PreparedTable(table, plan.transformer.fit_transform(typed), plan.transformer, plan.columns)
 
 
 @dataclass(frozen=True)
@@ -161,13 +208,13 @@ def _fit_estimator(X: Any, problem: _Problem, recipe: Recipe) -> tuple[Any, dict
     }
 
 
-def _facts(estimator: Any, table: Table, problem: _Problem) -> dict[str, Any]:
+def _facts(estimator: Any, table: Table, n_labeled: int) -> dict[str, Any]:
     kernel = estimator.kernel_
     return {
         "data": table.path.name,
         "estimator": type(estimator).__name__,
         "rows": int(table.X.shape[0]),
-        "labeled": problem.n_labeled,
+        "labeled": n_labeled,
         "features": int(estimator.n_features_in_),
         "landmarks": len(kernel.landmark_indices_),
         "components": int(kernel.restriction_.n_components),

@@ -12,18 +12,22 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.compose import ColumnTransformer
+from sklearn.decomposition import TruncatedSVD
+from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
 from halfmoon._validation import SMALLEST
 from halfmoon.tables._numbers import LARGEST, fault
-from halfmoon.tables._table import NUMBER, SHOWN, TEXT, Table
+from halfmoon.tables._table import NUMBER, PROSE, SHOWN, TEXT, Table
 
 __all__ = ["Preparation", "check_scales", "plan_preparation", "typed_features", "unseen_categories"]
 
 MISSING_TEXT = "(missing)"
+TOPICS = 100  # features that the words of a column of texts are summed up to
 MAX_CATEGORIES = 100  # of a column; rarer texts share one feature
+USED = (NUMBER, TEXT, PROSE)  # kinds; any other is the reason why a column is left out
 IDENTIFIER_SHARE, IDENTIFIER_ROWS = 0.9, 20  # so many different texts in at least so many rows name the rows
 
 
@@ -34,7 +38,7 @@ class Preparation:
     Attributes
     ----------
     columns : dict of str to str, or None
-        Kind of every column that is used, "number" or "text"; None for tables that do not name their columns.
+        Kind of every column that is used, "number", "text" or "prose"; None for tables that do not name their columns.
     transformer : transformer
         Not fitted yet.
     notes : list of str
@@ -56,16 +60,19 @@ def plan_preparation(table: Table, *, standardize: bool) -> Preparation:
         notes = [f"{empty} missing values are replaced by the median of their feature"] if empty else []
         return Preparation(None, _numbers(standardize), notes)
     kinds = _kinds(table)
-    columns = {name: kind for name, kind in kinds.items() if kind in (NUMBER, TEXT)}
+    columns = {name: kind for name, kind in kinds.items() if kind in USED}
     if not columns:
         raise table.error("there is no column of features besides the target.")
     numbers, texts = ([name for name, kind in columns.items() if kind == wanted] for wanted in (NUMBER, TEXT))
-    transformer = _by_kind(numbers, texts, standardize) if texts else _numbers(standardize)
-    return Preparation(columns, transformer, [*_left_out(kinds), *_notes(X, numbers, texts)])
+    prose = [name for name, kind in columns.items() if kind == PROSE]
+    transformer = _by_kind(table, numbers, texts, prose, standardize) if texts or prose else _numbers(standardize)
+    notes = [f"texts are compared by their words: {_listed(prose)}"] if prose else []
+    return Preparation(columns, transformer, [*_left_out(kinds), *notes, *_notes(X, numbers, texts)])
 
 
-def _by_kind(numbers: list[str], texts: list[str], standardize: bool) -> Any:
-    parts = [("numbers", _numbers(standardize), numbers), ("texts", _texts(), texts)]
+def _by_kind(table: Table, numbers: list[str], texts: list[str], prose: list[str], standardize: bool) -> Any:
+    parts: list[tuple[str, Any, Any]] = [("numbers", _numbers(standardize), numbers), ("texts", _texts(), texts)]
+    parts += [(f"words of {name}", _words(table, name), name) for name in prose]
     return ColumnTransformer([part for part in parts if part[2]], sparse_threshold=0.0)
 
 
@@ -81,6 +88,21 @@ def _texts() -> Any:
     return make_pipeline(SimpleImputer(strategy="constant", fill_value=MISSING_TEXT), encoder)
 
 
+def _words(table: Table, name: str) -> Any:
+    """Return word frequencies, summed up to a few features by their singular vectors."""
+    texts = _prose_of(table.X[name])
+    try:
+        size = len(TfidfVectorizer().fit(texts).vocabulary_)
+    except ValueError as error:
+        raise table.error(f"column {name!r}: there are no words in it.") from error
+    topics = max(1, min(TOPICS, size - 1, len(texts) - 1))
+    return make_pipeline(TfidfVectorizer(sublinear_tf=True), TruncatedSVD(topics, random_state=0))
+
+
+def _prose_of(column: Any) -> Any:
+    return column.astype(object).where(column.notna(), "").map(str)
+
+
 def _kinds(table: Table) -> dict[str, str]:
     """Return for every column "number" or "text", or why it is left out."""
     X = table.X
@@ -91,6 +113,8 @@ def _kinds(table: Table) -> dict[str, str]:
             kinds[name] = "empty"
         elif name in table.categorical:
             kinds[name] = TEXT
+        elif name in table.texts:
+            kinds[name] = PROSE
         else:
             kinds[name] = NUMBER if is_ready else _kind(table, name)
     return kinds
@@ -132,7 +156,7 @@ def _left_out(kinds: dict[str, str]) -> list[str]:
     return [
         f"column {name!r} is left out: it is empty" if kind == "empty" else f"column {name!r} is left out: {kind}"
         for name, kind in kinds.items()
-        if kind not in (NUMBER, TEXT)
+        if kind not in USED
     ]
 
 
@@ -181,7 +205,9 @@ def typed_features(table: Table, columns: dict[str, str] | None, n_features: int
     import pandas as pd
 
     numbers, texts = ([name for name, kind in columns.items() if kind == wanted] for wanted in (NUMBER, TEXT))
-    parts = [_typed_numbers(table, numbers), pd.DataFrame({name: _texts_of(X[name]) for name in texts}, index=X.index)]
+    words = {name: _prose_of(X[name]) for name, kind in columns.items() if kind == PROSE}
+    cells = {name: _texts_of(X[name]) for name in texts} | words
+    parts = [_typed_numbers(table, numbers), pd.DataFrame(cells, index=X.index)]
     return pd.concat(parts, axis=1)[list(columns)]
 
 

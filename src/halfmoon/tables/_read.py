@@ -26,6 +26,7 @@ def read_table(
     target: str | None = None,
     ignore: Iterable[str] = (),
     categorical: Iterable[str] = (),
+    texts: Iterable[str] = (),
     columns: dict[str, str] | None = None,
     image_shape: tuple[int, int, int] | None = None,
 ) -> Table:
@@ -41,6 +42,8 @@ def read_table(
         Columns that are left out.
     categorical : iterable of str, default=()
         Columns of numbers that are names of categories.
+    texts : iterable of str, default=()
+        Columns of texts, compared by their words.
     columns : dict of str to str, default=None
         Kind of every column that a model knows, "number" or "text": text is read as it is written.
     image_shape : tuple of int, default=None
@@ -62,7 +65,7 @@ def read_table(
     ([1.5, 2.5], ['a', nan])
     """
     path = Path(path)
-    wanted = Wanted(target, tuple(ignore), tuple(categorical), columns)
+    wanted = Wanted(target, tuple(ignore), tuple(categorical), columns, tuple(texts))
     table = read_images(path, image_shape, wanted) if path.is_dir() else _reader(path)(path, wanted)
     if not table.X.shape[0]:
         raise table.error("there are no rows of data.")
@@ -93,7 +96,7 @@ def _columns(path: Path, frame: Any, wanted: Wanted, **how: Any) -> Table:
         frame.copy()
     )  # pandas reads one block per column; a copy has one block per type: 10,000 columns cost no more time
     X, y = take_target(frame.drop(columns=list(wanted.ignore)), wanted.target)
-    return Table(path, X, y, wanted.target, notes=notes, categorical=wanted.categorical, **how)
+    return Table(path, X, y, wanted.target, notes=notes, categorical=wanted.categorical, texts=wanted.texts, **how)
 
 
 def _read_text(separator: str) -> Reader:
@@ -124,7 +127,7 @@ def _read_arrow(function: str) -> Reader:
 
 
 def _read_npz(path: Path, wanted: Wanted) -> Table:
-    """Read arrays: X, or the only two-dimensional one, and the target."""
+    """Read arrays: X, or the only one of features, and the target; X of three or four dimensions is images."""
     wanted.check_no_names(path)
     try:
         with np.load(path, allow_pickle=False) as archive:
@@ -132,12 +135,17 @@ def _read_npz(path: Path, wanted: Wanted) -> Table:
     except Exception as error:  # numpy and zipfile raise a dozen kinds for damaged files
         raise DataFileError(f"{path}: the file cannot be read ({first_line(error)}).") from error
     matrices = [
-        name for name, array in arrays.items() if array.ndim == 2 and array.shape[1] and array.dtype.kind in "fiub"
+        name
+        for name, array in arrays.items()
+        if array.ndim in (2, 3, 4) and all(array.shape[1:]) and array.dtype.kind in "fiub"
     ]
     features = "X" if "X" in matrices else matrices[0] if len(matrices) == 1 else None
     if features is None:
         shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
-        raise DataFileError(f"{path}: features are a two-dimensional array of numbers named 'X'. It has {shapes}.")
+        raise DataFileError(
+            f"{path}: features are a two-dimensional array of numbers named 'X', or images of shape "
+            f"(n, height, width). It has {shapes}."
+        )
     X, y, target = arrays[features], None, wanted.target
     if target is not None:
         if target not in arrays:
@@ -147,7 +155,9 @@ def _read_npz(path: Path, wanted: Wanted) -> Table:
                 f"{path}: {target!r} has shape {arrays[target].shape} and X has {X.shape[0]} rows. Give one per row."
             )
         y = as_cells(arrays[target].astype(object))
-    return Table(path, X if X.dtype.kind == "f" else X.astype(np.float64), y, target)
+    shape = None if X.ndim == 2 else (X.shape[1], X.shape[2], X.shape[3] if X.ndim == 4 else 1)
+    X = X.reshape(X.shape[0], -1)
+    return Table(path, X if X.dtype.kind == "f" else X.astype(np.float64), y, target, image_shape=shape)
 
 
 READERS: dict[str, Reader] = {

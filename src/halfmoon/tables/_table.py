@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from halfmoon.exceptions import DataFileError
 
-__all__ = ["NUMBER", "SHOWN", "TEXT", "Table", "as_cells", "first_line", "known_columns", "take_target"]
+__all__ = ["NUMBER", "PROSE", "SHOWN", "TEXT", "Table", "as_cells", "first_line", "known_columns", "take_target"]
 
-NUMBER, TEXT = "number", "text"  # kinds of columns
+NUMBER, TEXT, PROSE = "number", "text", "prose"  # kinds of columns
 SHOWN = 8  # names of columns that a message lists
 
 
@@ -43,6 +43,8 @@ class Table:
         What the reader should know.
     categorical : tuple of str
         Columns of features that are names of categories, whatever they look like.
+    texts : tuple of str
+        Columns of features that are texts of many words.
     """
 
     path: Path
@@ -54,6 +56,7 @@ class Table:
     image_shape: tuple[int, int, int] | None = None
     notes: list[str] = field(default_factory=list)
     categorical: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
 
     def row(self, i: int) -> str:
         """Return how row i is called in messages."""

@@ -16,6 +16,7 @@ __all__ = [
     "class_codes",
     "class_names",
     "class_texts",
+    "given_labels",
     "guess_task",
     "labeled_rows",
     "regression_values",
@@ -27,12 +28,18 @@ INT64 = np.iinfo(np.int64)
 
 
 def labeled_rows(table: Table, unlabeled: str | None = None) -> NDArray[np.bool_]:
-    """Return which rows have a target: the cell is not empty and not the mark of unlabelled rows."""
-    assert table.target is not None
-    mask = np.array([not _is_empty(value, unlabeled) for value in table.target], dtype=bool)
+    """Return which rows have a target; there must be one."""
+    mask = given_labels(table, unlabeled)
     if not mask.any():
         raise table.error(f"no row is labelled: all {len(mask)} cells of {table.target_name!r} are empty.")
     return mask
+
+
+def given_labels(table: Table, unlabeled: str | None = None) -> NDArray[np.bool_]:
+    """Return which rows have a target: the cell is not empty and not the mark of unlabelled rows."""
+    if table.target is None:
+        return np.zeros(table.X.shape[0], dtype=bool)
+    return np.array([not _is_empty(value, unlabeled) for value in table.target], dtype=bool)
 
 
 def _is_empty(value: Any, mark: str | None) -> bool:

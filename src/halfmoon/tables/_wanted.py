@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from halfmoon.exceptions import DataFileError
-from halfmoon.tables._table import TEXT, known_columns
+from halfmoon.tables._table import PROSE, TEXT, known_columns
 
 __all__ = ["Wanted"]
 
@@ -26,20 +26,24 @@ class Wanted:
         Columns of features that are names of categories, whatever they look like.
     known : dict of str to str, or None
         Kind of every column that a model was fitted with; None if the file is to be fitted.
+    texts : tuple of str
+        Columns of features that are texts of many words.
     """
 
     target: str | None = None
     ignore: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
     known: dict[str, str] | None = None
+    texts: tuple[str, ...] = ()
 
     def is_text(self, name: str) -> bool:
         """Return whether the cells of a column count as they are written: "007" is not 7, and "10" is not "10.0"."""
-        return name == self.target or name in self.categorical or (self.known or {}).get(name) == TEXT
+        wanted = (self.target, *self.categorical, *self.texts)
+        return name in wanted or (self.known or {}).get(name) in (TEXT, PROSE)
 
     def check_names(self, path: Path, names: Sequence[str]) -> None:
         """Refuse columns that are not there, and columns that are asked for twice."""
-        for name in (*self.ignore, *self.categorical, *([] if self.target is None else [self.target])):
+        for name in (*self.ignore, *self.categorical, *self.texts, *([] if self.target is None else [self.target])):
             if name not in names:
                 raise DataFileError(f"{path}: there is no column {name!r}. {known_columns(name, list(names))}")
         if self.target in self.ignore:
@@ -57,7 +61,7 @@ class Wanted:
 
     def check_no_names(self, path: Path) -> None:
         """Refuse requests that need names of columns."""
-        for names, wish in ((self.ignore, "left out"), (self.categorical, "categorical")):
+        for names, wish in ((self.ignore, "left out"), (self.categorical, "categorical"), (self.texts, "a text")):
             if names:
                 raise DataFileError(
                     f"{path}: the column {names[0]!r} cannot be {wish}, the file does not name its columns."

@@ -1,0 +1,128 @@
+"""The labelling page: from key press to repaint, first paint, frames while zooming, and kills of the server.
+
+Run ``python -m benchmarks.labelling --data DIR`` (DIR with mnist.npz): MNIST, 64,000 rows, ten classes, 500 landmarks,
+in Chromium on the same machine, which renders in software. ``--kills 100`` kills the server at random moments while
+labels are sent, and needs neither data nor browser. The exit code is 1 if a claim fails.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks._browser import chromium, ready, serving, until
+from benchmarks._labelling_kills import count_lost
+from benchmarks._machine import machine
+
+ROWS, CLASSES = 64_000, 10
+CLAIMS = {"key press to repaint, 95 %": 0.25, "report and suggestions": 1.0, "first paint": 2.0, "frame": 0.1}
+
+FRAMES = """(count) => new Promise((resolve) => {
+  const map = document.querySelector(".hm-map"), box = map.getBoundingClientRect();
+  const at = { clientX: box.left + box.width / 2, clientY: box.top + box.height / 2, bubbles: true, pointerId: 1 };
+  const times = [];
+  let last = 0, number = 0;
+  const frame = (now) => {
+    if (last) times.push(now - last);
+    last = now;
+    number += 1;
+    if (number > count) return resolve(times);
+    const out = Math.floor(number / 15) % 2;
+    map.dispatchEvent(new WheelEvent("wheel", { ...at, deltaY: out ? 120 : -120, cancelable: true }));
+    requestAnimationFrame(frame);
+  };
+  requestAnimationFrame(frame);
+})"""
+
+
+def write_data(folder: Path, data: Path) -> np.ndarray:
+    """Write 64,000 rows of MNIST for the server; return their classes."""
+    archive = np.load(data / "mnist.npz")
+    rows = np.random.default_rng(0).permutation(len(archive["X"]))[:ROWS]
+    np.savez(folder / "mnist.npz", X=archive["X"][rows].astype(np.float32))
+    return archive["y"][rows].astype(int)
+
+
+def press(page: Any, y: np.ndarray) -> tuple[float, float]:
+    """Label the next item by its key; return the seconds to the repaint, and to report and suggestions."""
+    row, revision = page.evaluate("fetch('/api/state').then((r) => r.json()).then((s) => [s.queue[0].row, s.revision])")
+    until(page, f"document.querySelector('.hm-map') && {row} >= 0")
+    page.keyboard.press(str(y[row]))
+    painted = until(
+        page,
+        f"""(() => {{
+          const from = performance.getEntriesByName('halfmoon:label').at(-1)?.startTime ?? 0;
+          const to = performance.getEntriesByName('halfmoon:painted').find((e) => e.detail.revision > {revision});
+          return to && to.startTime > from ? to.startTime - from : 0;
+        }})()""",
+    )
+    start = time.monotonic()
+    while not page.evaluate("fetch('/api/state').then((r) => r.json()).then((s) => s.report.fresh)"):
+        page.wait_for_timeout(10)
+    return painted / 1e3, painted / 1e3 + time.monotonic() - start
+
+
+def measure(data: Path, labels: int) -> dict[str, tuple[float, str]]:
+    """Return what was measured: seconds, and how they are made up."""
+    with tempfile.TemporaryDirectory() as name, chromium() as browser:
+        folder = Path(name)
+        y = write_data(folder, data)
+        classes = [word for number in range(CLASSES) for word in ("--class", str(number))]
+        start = time.monotonic()
+        with serving(folder, "mnist.npz", "--landmarks", "500", *classes) as server:
+            page = browser.new_page(viewport={"width": 1360, "height": 820})
+            page.goto(server.address)
+            while page.evaluate("fetch('/api/state').then((r) => r.json()).then((s) => s.phase)") != "ready":
+                page.wait_for_timeout(10)
+            built = time.monotonic()
+            ready(page)
+            first = time.monotonic() - built
+            print(f"prepared in {built - start:.0f} s", flush=True)
+            times = np.array([press(page, y) for _ in range(labels)])
+            frames = np.array(page.evaluate(FRAMES, 90)) / 1e3
+            errors = page.evaluate("document.querySelector('#hm-error').textContent")
+    keys, reports = times.T
+    return {
+        "key press to repaint, 95 %": (
+            float(np.quantile(keys, 0.95)),
+            f"median {np.median(keys):.3f} s, {labels} labels",
+        ),
+        "report and suggestions": (float(np.quantile(reports, 0.95)), f"median {np.median(reports):.3f} s"),
+        "first paint": (first, "after graph, solves and map"),
+        "frame": (float(np.quantile(frames, 0.95)), f"median {np.median(frames):.3f} s; page says error {errors}"),
+    }
+
+
+def main() -> int:
+    """Run the benchmark; return 1 if a claim fails."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path, help="folder with mnist.npz")
+    parser.add_argument("--labels", type=int, default=60, help="labels that are given by keys")
+    parser.add_argument("--kills", type=int, default=0, help="kill the server so many times")
+    options = parser.parse_args()
+    if options.data is None and not options.kills:
+        parser.error("give --data DIR (with mnist.npz), --kills N, or both")
+    print(f"Machine: {machine('numpy', 'scikit-learn', 'numba', 'starlette', 'uvicorn')}.")
+    everything = True
+    if options.kills:
+        acknowledged, lost = count_lost(options.kills)
+        everything = lost == 0 and acknowledged > 0
+        print(f"{options.kills} kills, {acknowledged:,} labels acknowledged, {lost} of them lost")
+    if options.data is not None:
+        print("| 64,000 rows, 10 classes, 500 landmarks | s | claim | | holds |")
+        print("|---|---|---|---|---|")
+        for name, (seconds, details) in measure(options.data, options.labels).items():
+            ok = seconds <= CLAIMS[name]
+            everything = everything and ok
+            print(f"| {name} | {seconds:.3f} | {CLAIMS[name]:g} | {details} | {'yes' if ok else 'NO'} |")
+    return 0 if everything else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

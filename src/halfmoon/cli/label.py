@@ -1,0 +1,106 @@
+"""``halfmoon label``: a page on this machine on which rows are labelled, with every prediction changing at once."""
+
+from __future__ import annotations
+
+import re
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from halfmoon.cli import _options as o
+from halfmoon.cli._report import reporting
+
+NAME = "label"
+HELP = "Open a page to label the rows of a data file or a folder of images; predictions follow every label at once."
+EXAMPLES = o.examples(
+    "halfmoon label photos/",
+    "halfmoon label flowers.csv --target species",
+    "halfmoon label moons.npz --class inner --class outer --port 8123 --no-browser",
+)
+NEEDED = ("starlette", "uvicorn")
+
+
+def command(
+    data: o.Data,
+    target: Annotated[
+        str | None,
+        typer.Option("--target", "-t", metavar="COLUMN", help="Column of labels that are there already, if any."),
+    ] = None,
+    classes: Annotated[
+        list[str] | None, typer.Option("--class", metavar="NAME", help="A class to begin with; may be repeated.")
+    ] = None,
+    journal: Annotated[
+        Path | None,
+        typer.Option(
+            "--journal", metavar="FILE", help="Where labels are kept; DATA.labels.jsonl unless given. Goes on if there."
+        ),
+    ] = None,
+    port: Annotated[
+        int | None, typer.Option(metavar="N", min=1, max=65535, help="Port; any free one unless given.")
+    ] = None,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")] = True,
+    images: Annotated[
+        str | None,
+        typer.Option(metavar="WxH", help="Rows of numbers are pictures of this size, as 28x28 or, in colour, 32x32x3."),
+    ] = None,
+    text: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Column of texts to label, compared by their words.")
+    ] = None,
+    landmarks: o.Landmarks = None,
+    neighbors: o.Neighbors = None,
+    unlabeled: o.Unlabeled = None,
+    ignore: o.Ignore = None,
+    categorical: o.Categorical = None,
+    standardize: o.Standardize = None,
+    seed: o.Seed = 0,
+    quiet: o.Quiet = False,
+    as_json: o.Json = False,
+) -> None:
+    """Serve the page until Ctrl-C."""
+    with reporting(quiet, as_json) as report:
+        _need_server()
+        place = Path(f"{data.resolve().stem}.labels.jsonl") if journal is None else journal
+        shape = None if images is None else _shape(images)
+        with report.working("reading"):
+            from halfmoon.labeller import serve, session_of_file
+            from halfmoon.tables import check_writable
+
+            check_writable(place, inputs=(data,))
+            session = session_of_file(
+                data,
+                target=target,
+                classes=classes or (),
+                journal=place,
+                text=text,
+                image_shape=shape,
+                ignore=ignore or (),
+                categorical=categorical or (),
+                standardize=standardize,
+                unlabeled=unlabeled,
+                notify=report.note,
+                seed=seed,
+                n_landmarks=landmarks,
+                n_neighbors=neighbors,
+            )
+        serve(session, port=port, journal=place, open_browser=browser, announce=report.announce)
+        for note in session.notes:
+            report.note(note)
+        labels = int((session.labels != None).sum())  # noqa: E711
+        done = f"{labels:,} of {session.n:,} rows are labelled; the same command goes on. Session ended"
+        report.finish(done, str(place), labels=labels, rows=session.n, classes=session.classes)
+
+
+def _need_server() -> None:
+    missing = [name for name in NEEDED if find_spec(name) is None]
+    if missing:
+        raise ValueError(f"The page needs {' and '.join(missing)}. Install it with: pip install 'halfmoon[label]'")
+
+
+def _shape(text: str) -> tuple[int, int, int]:
+    """Return height, width and channels."""
+    found = re.fullmatch(r"([1-9]\d*)x([1-9]\d*)(?:x([134]))?", text)
+    if found is None:
+        raise ValueError(f"--images {text}: write width x height as in 28x28, or 32x32x3 for pictures in colour.")
+    return int(found[2]), int(found[1]), int(found[3] or 1)
