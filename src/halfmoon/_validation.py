@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from numbers import Integral, Real
 from typing import Any
 
@@ -11,7 +14,8 @@ from scipy import sparse
 from sklearn.utils import _safe_indexing as take_rows
 from sklearn.utils.validation import _check_n_features as check_n_features
 from sklearn.utils.validation import _check_sample_weight as check_sample_weight
-from sklearn.utils.validation import check_array, validate_data
+from sklearn.utils.validation import check_array as _check_array
+from sklearn.utils.validation import validate_data as _validate_data
 
 __all__ = [
     "LARGEST",
@@ -32,6 +36,35 @@ __all__ = [
 UNLABELED = -1
 LARGEST = 1e150  # of a feature: squares of distances must not overflow
 SMALLEST = 1e-140  # of the largest feature: squares of distances between neighbours must not vanish
+
+
+def validate_data(estimator: Any, X: Any, **options: Any) -> Any:
+    """Return X as scikit-learn checks it for an estimator, which remembers the features."""
+    with _explained(X):
+        return _validate_data(estimator, X, **options)
+
+
+def check_array(X: Any, **options: Any) -> Any:
+    """Return X as scikit-learn checks it."""
+    with _explained(X):
+        return _check_array(X, **options)
+
+
+@contextmanager
+def _explained(X: Any) -> Iterator[None]:
+    """Say what is wrong with columns of one name and with text, which others do in words of their own."""
+    names = [str(name) for name in getattr(X, "columns", ())]
+    repeated = [name for name, count in Counter(names).items() if count > 1]
+    if repeated:
+        raise ValueError(f"X has several columns called {repeated[0]!r}. Rename them, or give an array without names.")
+    try:
+        yield
+    except ValueError as error:
+        if "could not convert string" not in str(error):
+            raise
+        raise ValueError(
+            f"X must hold numbers: {error}. Turn text into numbers first, with OneHotEncoder say, or leave it out."
+        ) from error
 
 
 def check_points(X: Any, *, minimum: int = 1) -> Any:

@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
 from sklearn.gaussian_process.kernels import Kernel as GPKernel
-from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, euclidean_distances, pairwise_kernels
+from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 
 from halfmoon._validation import SMALLEST, check_choice, check_real
 from halfmoon.exceptions import NotPositiveSemidefiniteError
+from halfmoon.kernels._distances import rbf_kernel, squared_distances
 from halfmoon.kernels._numba.rbf import rbf_columns
 from halfmoon.runtime.executor import ThreadExecutor, thread_count
 from halfmoon.runtime.storable import storable
@@ -83,8 +84,10 @@ class BaseKernel:
                     f"expected shape {(A.shape[0], B.shape[0])}, got {K.shape}."
                 )
             return K
-        if self.kernel == "rbf" and not (sparse.issparse(A) or sparse.issparse(B)):
-            A, B = A - self.center, B - self.center
+        if self.kernel == "rbf":
+            if not (sparse.issparse(A) or sparse.issparse(B)):
+                A, B = A - self.center, B - self.center
+            return rbf_kernel(A, B, **self.params)
         return pairwise_kernels(A, B, metric=self.kernel, **self.params)
 
     def columns(self, X: Any, Z: Any, n_jobs: int | None = None) -> NDArray[np.float32]:
@@ -136,7 +139,7 @@ def median_gamma(sample: Any) -> float:
     """Return gamma = 1 / (2 sigma^2), sigma the median distance between the rows of the sample."""
     if not sparse.issparse(sample):
         sample = sample - sample.mean(axis=0)
-    distances = euclidean_distances(sample)[np.triu_indices(sample.shape[0], k=1)]
+    distances = np.sqrt(squared_distances(sample)[np.triu_indices(sample.shape[0], k=1)])
     positive = distances[distances > 0.0]
     if not positive.size:
         return 1.0

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import type_of_target
@@ -73,6 +74,8 @@ class LabeledKFold(BaseCrossValidator):
         ------
         train, test : ndarray
         """
+        if not hasattr(y, "__len__") or sparse.issparse(y):
+            raise ValueError(f"LabeledKFold needs one label per row. Got y of type {type(y).__name__}.")
         n = len(y)
         labeled = np.flatnonzero(labeled_mask(y, n))
         check_integer(
