@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import faulthandler
 import multiprocessing as mp
 import os
 import signal
@@ -97,7 +96,6 @@ def _given_up(worker: _Worker, verdict: Verdict, workers: list[_Worker], todo: d
 def _serve(connection: Connection, run: Callable[[Any], Verdict]) -> None:
     """Run batch after batch until the parent is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears Ctrl-C
-    faulthandler.enable()
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)  # relative paths in hostile parameters end here
         while True:

@@ -12,7 +12,7 @@ from reliability.hostile_graphs import GRAPH_CALLS, GRAPHS
 from reliability.hostile_parameters import PARAMETER_CALLS, PARAMETERS
 from reliability.hostile_rows import ROWS
 from reliability.judge import Verdict, judge
-from reliability.row_entry_points import ROW_CALLS
+from reliability.row_entry_points import DISCONTINUOUS, ROW_CALLS
 
 __all__ = ["KINDS", "Case", "all_cases", "drawn_cases", "try_case"]
 
@@ -72,4 +72,5 @@ def try_case(case: Case) -> Verdict:
     """Run a case."""
     calls, inputs = KINDS[case.kind]
     given = inputs[case.table][case.name](np.random.default_rng([case.seed, len(case.name)]))
-    return judge(calls[case.call][1], given, given.plain, lambda given: given.inputs)
+    plain = None if any(word in case.call for word in DISCONTINUOUS) else given.plain
+    return judge(calls[case.call][1], given, plain, lambda given: given.inputs)

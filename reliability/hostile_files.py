@@ -256,7 +256,9 @@ def _verdict(result: Any, out: Path) -> Verdict:
     if "Warning" in result.stderr or "Traceback" in result.output:
         return Verdict("raw warning", last)
     if result.exit_code == 2:
-        told = last.startswith("halfmoon: ") and len(last) > 30
+        as_json = result.stdout.startswith('{"error": ')
+        last = result.stdout.strip() if as_json else last
+        told = (as_json or last.startswith("halfmoon: ")) and len(last) > 30
         return Verdict("refused" if told else "raw error", last)
     if result.exit_code != 0:
         return Verdict("raw error", f"exit code {result.exit_code}: {last}")

@@ -129,8 +129,7 @@ GRAPH_INPUTS: dict[str, Callable[[Rng, Any], Any]] = {
     "matching": lambda rng, W: np.kron(np.eye(len(W) // 2), np.array([[0.0, 1.0], [1.0, 0.0]])),
     "many components": lambda rng, W: sparse.block_diag([np.ones((2, 2)) - np.eye(2)] * 100),
     **{
-        f"family {name}": (lambda rng, W, family=family: family(rng, len(W)))
-        for name, family in SMALL_FAMILIES.items()
+        f"family {name}": (lambda rng, W, family=family: family(rng, len(W))) for name, family in SMALL_FAMILIES.items()
     },
     "integers": lambda rng, W: (np.round(W).astype(int), np.round(W)),
     "int8": lambda rng, W: (np.round(W).astype(np.int8), np.round(W)),

@@ -83,10 +83,19 @@ VALUES: dict[str, Any] = {
     "array of one number": np.array(3),
     "complex": 1j,
     "function": lambda *arguments: None,
-    "class": dict,
     "object": object(),
 }
-LEFT_OUT = {"verbose", "progress", "checkpoint", "memory", "instant_refits", "n_jobs", "max_memory", "self", "estimator"}
+LEFT_OUT = {
+    "verbose",
+    "progress",
+    "checkpoint",
+    "memory",
+    "instant_refits",
+    "n_jobs",
+    "max_memory",
+    "self",
+    "estimator",
+}
 
 
 def _kernel(rows: Rows, **options: Any) -> DataDependentKernel:
@@ -104,13 +113,17 @@ def _try_geometry(rows: Rows, **options: Any) -> Any:
 
 def _try_classifier(estimator: Any) -> Callable[..., Any]:
     def run(rows: Rows, **options: Any) -> Any:
-        return estimator(**{"kernel": _kernel(rows)} | options).fit(rows.X, rows.y).decision_function(rows.X)
+        return (
+            estimator(**{"kernel": _kernel(rows), "random_state": 0} | options)
+            .fit(rows.X, rows.y)
+            .decision_function(rows.X)
+        )
 
     return run
 
 
 def _try_regressor(rows: Rows, **options: Any) -> Any:
-    return LapRLSRegressor(**{"kernel": _kernel(rows)} | options).fit(rows.X, rows.t).predict(rows.X)
+    return LapRLSRegressor(**{"kernel": _kernel(rows), "random_state": 0} | options).fit(rows.X, rows.t).predict(rows.X)
 
 
 def _try_kmeans(rows: Rows, **options: Any) -> Any:
@@ -119,7 +132,7 @@ def _try_kmeans(rows: Rows, **options: Any) -> Any:
 
 
 def _try_features(rows: Rows, **options: Any) -> Any:
-    return LandmarkFeatures(**{"kernel": _kernel(rows)} | options).fit(rows.X).transform(rows.X)
+    return LandmarkFeatures(**{"kernel": _kernel(rows), "random_state": 0} | options).fit(rows.X).transform(rows.X)
 
 
 def _try_search(rows: Rows, **options: Any) -> Any:
@@ -141,15 +154,17 @@ def _try_landmarks(rows: Rows, **options: Any) -> Any:
 
 
 def _try_power(rows: Rows, **options: Any) -> Any:
-    return restrict(PowerRegularizer(knn_graph(rows.X), **options), [0, 1]).smooth
+    return restrict(PowerRegularizer(knn_graph(rows.X, random_state=0), **options), [0, 1]).smooth
 
 
 def _try_heat(rows: Rows, **options: Any) -> Any:
-    return restrict(HeatRegularizer(knn_graph(rows.X), **options), [0, 1]).smooth
+    return restrict(HeatRegularizer(knn_graph(rows.X, random_state=0), **options), [0, 1]).smooth
 
 
 def _try_restrict(rows: Rows, **options: Any) -> Any:
-    return restrict(PowerRegularizer(knn_graph(rows.X)), **{"landmarks": [0, 1], "n_jobs": 1} | options).smooth
+    return restrict(
+        PowerRegularizer(knn_graph(rows.X, random_state=0)), **{"landmarks": [0, 1], "n_jobs": 1} | options
+    ).smooth
 
 
 def _try_solve(rows: Rows, **options: Any) -> Any:
@@ -157,7 +172,7 @@ def _try_solve(rows: Rows, **options: Any) -> Any:
     return solve_sdd(A, np.arange(4.0), **options).X
 
 
-def _try_plan(rows: Rows, **options: Any) -> Any:
+def _try_plan(_: Rows, /, **options: Any) -> Any:
     return plan(**{"rows": 10**6, "features": 10} | options).seconds
 
 
@@ -208,11 +223,14 @@ def _call(run: Callable[..., Any], parameter: str) -> Callable[[Setting], dict[s
 
 def _parameters(target: Any) -> list[str]:
     names = list(inspect.signature(target).parameters)
-    return [name for name in names if name not in LEFT_OUT | {"X", "W", "Q", "A", "B", "y"} and not name.startswith("_")]
+    return [
+        name for name in names if name not in LEFT_OUT | {"X", "W", "Q", "A", "B", "y"} and not name.startswith("_")
+    ]
 
 
 PARAMETERS: dict[str, dict[str, Callable[[np.random.Generator], Setting]]] = {
     "value": {name: _maker(value) for name, value in VALUES.items()},
+    "seed": {name: _maker(value) for name, value in VALUES.items() if name != "None"},  # None: numpy's global state
     "value within reason": {
         name: _maker(value) for name, value in VALUES.items() if name not in ("10**9", "10**30", "1e30", "1e300", "inf")
     },
@@ -220,7 +238,13 @@ PARAMETERS: dict[str, dict[str, Callable[[np.random.Generator], Setting]]] = {
 AS_LARGE_AS_ASKED = ("n_init", "max_iter")  # work that is asked for is not an error
 PARAMETER_CALLS: dict[str, tuple[tuple[str, ...], Callable[[Setting], dict[str, Result]]]] = {
     f"{name}({parameter}=)": (
-        ("value within reason" if parameter in AS_LARGE_AS_ASKED else "value",),
+        (
+            "value within reason"
+            if parameter in AS_LARGE_AS_ASKED
+            else "seed"
+            if parameter == "random_state"
+            else "value",
+        ),
         _call(run, parameter),
     )
     for name, (target, run) in TRIED.items()

@@ -43,7 +43,8 @@ class Rows:
     @property
     def n(self) -> int:
         """Rows, as far as they can be counted."""
-        return int(self.X.shape[0]) if hasattr(self.X, "shape") and self.X.ndim else len(self.X)
+        shape = getattr(self.X, "shape", None)
+        return int(shape[0]) if shape else len(self.X)
 
 
 def harmless(rng: Rng, n: int | None = None, d: int | None = None) -> Rows:

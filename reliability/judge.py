@@ -23,10 +23,12 @@ __all__ = ["FAILURES", "GOOD", "Result", "Verdict", "judge", "judge_error"]
 
 GOOD = ("right", "finite", "refused")
 FAILURES = (
-    "raw error", "raw warning", "not finite", "wrong shape", "differs", "changed input", "changed state", "hang", "died",
+    "raw error", "raw warning", "not finite", "wrong shape", "differs", "changed input", "changed state", "hang",
+    "died",
 )  # fmt: skip
 OURS = Path(halfmoon.__file__).parent
-CHECKS = Path(sklearn.__file__).parent / "utils", Path(sklearn.__file__).parent / "base.py"
+THEIRS = Path(sklearn.__file__).parent
+CHECKS = THEIRS / "utils"  # where conversions fail in numpy's words
 ERRORS = tuple(
     error
     for error in vars(exceptions).values()
@@ -67,7 +69,10 @@ class Verdict:
 
 
 def judge(
-    call: Callable[[Any], Results | Verdict], given: Any, plain: Any = None, inputs: Callable[[Any], Any] = lambda given: given
+    call: Callable[[Any], Results | Verdict],
+    given: Any,
+    plain: Any = None,
+    inputs: Callable[[Any], Any] = lambda given: given,
 ) -> Verdict:
     """Call and judge; a call may judge itself. Where data have a plain form, its result is what is right."""
     before, state = fingerprint(inputs(given)), _state()
@@ -99,10 +104,9 @@ def judge_error(error: BaseException) -> Verdict:
     if not isinstance(error, (ValueError, TypeError, *ERRORS)) or isinstance(error, np.linalg.LinAlgError):
         return Verdict("raw error", f"{text} {_place(frames)}")
     frame = Path(frames[-1].filename)
-    if any(frame.is_relative_to(place) for place in CHECKS):
-        return Verdict("refused", text)
     raised = linecache.getline(frames[-1].filename, frames[-1].lineno or 0).strip().startswith("raise ")
-    if frame.is_relative_to(OURS) and raised and len(str(error)) > 20:
+    told = frame.is_relative_to(OURS) or frame.is_relative_to(THEIRS)
+    if frame.is_relative_to(CHECKS) or (told and raised and len(str(error)) > 20):
         return Verdict("refused", text)
     return Verdict("raw error", f"{text} {_place(frames)}")
 
@@ -116,7 +120,7 @@ def _place(frames: traceback.StackSummary) -> str:
 def judge_warnings(caught: list[warnings.WarningMessage]) -> Verdict | None:
     """Return a failure for the first warning that is neither ours nor one of those that scikit-learn documents."""
     for warning in caught:
-        if not issubclass(warning.category, WARNINGS):
+        if not issubclass(warning.category, WARNINGS) and "feature names" not in str(warning.message):
             place = f"{Path(warning.filename).name}:{warning.lineno}"
             return Verdict("raw warning", f"{warning.category.__name__}: {warning.message} [{place}]")
     return None

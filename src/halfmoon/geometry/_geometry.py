@@ -165,7 +165,7 @@ class Geometry:
             graph=graph,
             graph_params=graph_params,
             regularizer=regularizer,
-            powers=tuple(powers),
+            powers=powers,
             ridge=ridge,
             normalized=normalized,
             n_landmarks=n_landmarks,

@@ -8,9 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils import check_random_state
 
-from halfmoon._validation import check_choice, check_features, check_integer, check_points, check_scale
+from halfmoon._validation import (
+    check_choice,
+    check_features,
+    check_integer,
+    check_points,
+    check_random_state,
+    check_scale,
+)
 from halfmoon.graph._components import connected_components
 from halfmoon.graph._links import Links, shortest_links
 from halfmoon.graph._neighbor_index import Metric, NeighborIndex, NeighborLists

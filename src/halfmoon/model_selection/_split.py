@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.model_selection import BaseCrossValidator
-from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import type_of_target
 
-from halfmoon._validation import check_integer, labeled_mask
+from halfmoon._validation import check_integer, check_random_state, labeled_mask
 from halfmoon.runtime.storable import storable
 
 __all__ = ["LabeledKFold"]

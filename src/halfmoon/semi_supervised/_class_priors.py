@@ -202,6 +202,8 @@ class AssumedClasses:
         Contradiction is the mean square of leave-one-out residuals of the landmarks, at a weight at which they are
         compared with each other more than with the labels. `light` and `heavy` are P at the two weights.
         """
+        if not len(start):  # every landmark is labelled
+            return np.empty(0, dtype=np.intp)
         tries = [self._settled_once(light, start, sharpness) for sharpness in SETTLING]
         return min(tries, key=lambda numbers: np.square(self._residuals(heavy, numbers)).mean())
 
