@@ -45,7 +45,13 @@ class _Worker:
 
 
 def run_cases(
-    cases: Iterable[Any], run: Callable[[Any], Verdict], *, jobs: int = 2, stop: float = float("inf")
+    cases: Iterable[Any],
+    run: Callable[[Any], Verdict],
+    *,
+    jobs: int = 2,
+    stop: float = float("inf"),
+    batch: int = BATCH,
+    seconds: float = SECONDS,
 ) -> Iterator[tuple[Any, Verdict]]:
     """Yield every case with what came of it, in the order in which they end; begin none after `stop` (monotonic)."""
     todo = deque(cases)
@@ -58,14 +64,14 @@ def run_cases(
                 workers.append(_Worker(run))
             for worker in workers:
                 if todo and not worker.cases:
-                    worker.give(todo.popleft() for _ in range(min(BATCH, len(todo))))
-            yield from _collect(workers, todo)
+                    worker.give(todo.popleft() for _ in range(min(batch, len(todo))))
+            yield from _collect(workers, todo, seconds)
     finally:
         for worker in workers:
             worker.end()
 
 
-def _collect(workers: list[_Worker], todo: deque[Any]) -> Iterator[tuple[Any, Verdict]]:
+def _collect(workers: list[_Worker], todo: deque[Any], seconds: float) -> Iterator[tuple[Any, Verdict]]:
     """Yield what has come in; replace workers that died or hang."""
     by_connection = {worker.connection: worker for worker in workers if worker.cases}
     ready = wait(list(by_connection), timeout=1.0)
@@ -80,8 +86,8 @@ def _collect(workers: list[_Worker], todo: deque[Any]) -> Iterator[tuple[Any, Ve
         worker.since = time.monotonic()
         yield worker.cases.popleft(), verdict
     for worker in list(workers):
-        if worker.cases and time.monotonic() - worker.since > SECONDS:
-            yield _given_up(worker, Verdict("hang", f"no answer within {SECONDS:.0f} s"), workers, todo)
+        if worker.cases and time.monotonic() - worker.since > seconds:
+            yield _given_up(worker, Verdict("hang", f"no answer within {seconds:.0f} s"), workers, todo)
 
 
 def _given_up(worker: _Worker, verdict: Verdict, workers: list[_Worker], todo: deque[Any]) -> tuple[Any, Verdict]:

@@ -50,7 +50,7 @@ def _self_tuning(distances: Matrix, bandwidth: float | None) -> WeightFunction:
 
 def _heat_weight(ratio: Matrix, factor: float) -> Matrix:
     """exp(-factor * ratio^2), at least the smallest heat weight."""
-    farthest = np.sqrt(-np.log(SMALLEST_HEAT_WEIGHT) / factor)  # beyond it squares might overflow
+    farthest = 2.0 * np.sqrt(-np.log(SMALLEST_HEAT_WEIGHT) / factor)  # far beyond it squares would overflow
     return np.maximum(np.exp(-factor * np.minimum(ratio, farthest) ** 2), SMALLEST_HEAT_WEIGHT)
 
 
