@@ -141,7 +141,7 @@ def _try_search(rows: Rows, **options: Any) -> Any:
 
 
 def _try_folds(rows: Rows, **options: Any) -> Any:
-    return [len(test) for _, test in LabeledKFold(**{"n_splits": 2} | options).split(rows.X, rows.y)]
+    return [len(test) for _, test in LabeledKFold(**{"n_splits": 2, "random_state": 0} | options).split(rows.X, rows.y)]
 
 
 def _try_graph(rows: Rows, **options: Any) -> Any:

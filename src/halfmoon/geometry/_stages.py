@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -88,7 +88,7 @@ class GeometrySettings:
         own = {"n_neighbors", "weights", "metric", "n_jobs"} & set(parameters)
         if own:
             raise ValueError(f"graph_params={self.graph_params!r}: {sorted(own)} are parameters of their own.")
-        if isinstance(self.powers, str) or not isinstance(self.powers, Iterable):
+        if not (isinstance(self.powers, list | tuple | range) or getattr(self.powers, "ndim", 0) == 1):
             raise ValueError(
                 f"The 'powers' parameter must be a sequence of integers >= 1. Got {self.powers!r} instead."
             )

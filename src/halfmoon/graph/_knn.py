@@ -12,6 +12,7 @@ from scipy import sparse
 from halfmoon._validation import (
     check_choice,
     check_features,
+    check_flag,
     check_integer,
     check_points,
     check_random_state,
@@ -113,6 +114,8 @@ def knn_graph(
     k-NN graph by kdtree search; 2 components of sizes 2, 2, joined by 1 links
     """
     check_choice("symmetrize", symmetrize, SYMMETRIZE)
+    check_flag("connect", connect)
+    check_flag("return_report", return_report)
     rng = check_random_state(random_state)
     options = SearchOptions(recall, n_jobs, int(rng.randint(1 << 31)), progress)
     if isinstance(metric, str) and metric == "precomputed":

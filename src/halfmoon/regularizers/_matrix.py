@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
 
-from halfmoon._validation import check_sparse
+from halfmoon._validation import LARGEST, check_sparse
 from halfmoon.exceptions import NotDiagonallyDominantError, NotPositiveSemidefiniteError
 from halfmoon.graph import Components, connected_components
 from halfmoon.regularizers._base import Greens, InversePower, Matrix, Regularizer
@@ -61,6 +61,9 @@ class MatrixRegularizer(Regularizer):
         Q = sparse.csr_array(check_sparse("Q", Q), dtype=np.float64, copy=True)
         if not np.isfinite(Q.data).all():
             raise ValueError("Q holds NaN or infinite entries. Remove or replace them.")
+        largest = float(np.abs(Q.data).max(initial=0.0))
+        if largest > LARGEST:
+            raise ValueError(f"Q holds entries up to {largest:.3g}; beyond {LARGEST:g} squares overflow. Divide Q.")
         if abs(Q - Q.T).max() > 1e-10 * abs(Q).max():
             raise ValueError("Q is not symmetric. Symmetrise it with (Q + Q.T) / 2.")
         self.Q = sparse.csr_array((Q + Q.T) / 2)
