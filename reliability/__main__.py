@@ -19,7 +19,7 @@ from reliability.hostile import Case, try_case
 from reliability.programme import PARTS, SHOWN, Line, Scale, run_part
 
 SCALES = {
-    "short": Scale("short", rounds=1, minutes=0.5, seeds=3),
+    "quick": Scale("quick", rounds=1, minutes=3.0, seeds=20),
     "long": Scale("long", rounds=3, minutes=50.0, seeds=200),
     "nightly": Scale("nightly", rounds=10, minutes=180.0, seeds=2_000),
 }

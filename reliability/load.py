@@ -31,7 +31,7 @@ class Load(NamedTuple):
 def run_load(name: str, profile: str, seed: int) -> tuple[int, str]:
     """Run a load; return how much it was and what was seen. What must not happen raises."""
     load = LOADS[name]
-    amount = load.short if profile == "short" else load.long
+    amount = load.short if profile in ("short", "quick") else load.long
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         return amount, load.run(amount, seed)

@@ -42,7 +42,7 @@ __all__ = ["PROFILES", "PROPERTIES", "run_property"]
 
 SEEDS = st.integers(0, 2**32 - 1)
 SIZES = st.integers(8, 40)
-PROFILES = {"short": 6, "long": 300, "nightly": 10_000}
+PROFILES = {"short": 6, "quick": 25, "long": 300, "nightly": 10_000}
 for profile, examples in PROFILES.items():
     settings.register_profile(
         profile,

@@ -15,6 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.svm import SVC
 
@@ -89,9 +90,10 @@ for name, options in GRAPHS.items():
 
 @entry("knn_graph precomputed", "X")
 def _precomputed(rows: Rows) -> dict[str, Result]:
-    X = rows.X if hasattr(rows.X, "shape") and len(rows.X.shape) == 2 else np.asarray(rows.X)
-    n = min(X.shape) if X.ndim == 2 else 0
-    square = X.iloc[:n, :n] if hasattr(X, "iloc") else X[:n, :n] if X.ndim == 2 else X
+    X, shape = rows.X, getattr(rows.X, "shape", ())
+    n = min(shape) if len(shape) == 2 else 0
+    square = X[:n, :n] if n and (isinstance(X, np.ndarray) or sparse.issparse(X)) else X
+    n = n if square is not X else rows.n
     W = knn_graph(square, n_neighbors=2, metric="precomputed", random_state=0)
     return {"W": Result(W, (n, n))}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -78,7 +79,9 @@ def write_columns(columns: Mapping[str, NDArray[Any]], path: str | Path) -> None
 def _write_text(separator: str) -> Callable[[Mapping[str, NDArray[Any]], Any], None]:
     def write(columns: Mapping[str, NDArray[Any]], file: Any) -> None:
         harmless = {_harmless(name): _harmless_cells(values) for name, values in columns.items()}
-        _frame(harmless).to_csv(file, sep=separator, index=False)
+        returns = any("\r" in value for values in harmless.values() for value in values if isinstance(value, str))
+        quoting = csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL  # which leaves a carriage return bare
+        _frame(harmless).to_csv(file, sep=separator, index=False, quoting=quoting)
 
     return write
 
