@@ -79,7 +79,8 @@ def write_columns(columns: Mapping[str, NDArray[Any]], path: str | Path) -> None
 def _write_text(separator: str) -> Callable[[Mapping[str, NDArray[Any]], Any], None]:
     def write(columns: Mapping[str, NDArray[Any]], file: Any) -> None:
         harmless = {_harmless(name): _harmless_cells(values) for name, values in columns.items()}
-        returns = any("\r" in value for values in harmless.values() for value in values if isinstance(value, str))
+        texts = [*harmless, *(value for values in harmless.values() if values.dtype == object for value in values)]
+        returns = any("\r" in text for text in texts if isinstance(text, str))
         quoting = csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL  # which leaves a carriage return bare
         _frame(harmless).to_csv(file, sep=separator, index=False, quoting=quoting)
 
