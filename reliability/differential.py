@@ -73,10 +73,10 @@ def _dense(W: sparse.csr_array, normalized: bool) -> np.ndarray:
 def _powers(rng: Rng) -> None:
     W, power, normalized = _graph(rng), int(rng.integers(1, 5)), bool(rng.random() < 0.5)
     ridge = 10.0 ** rng.uniform(-3, 1)
-    Q = np.linalg.matrix_power(_dense(W, normalized) + ridge * np.eye(W.shape[0]), power)
+    inverse = np.linalg.inv(_dense(W, normalized) + ridge * np.eye(W.shape[0]))
     S = rng.permutation(W.shape[0])[:4]
     found = restrict(PowerRegularizer(W, power=power, normalized=normalized, ridge=ridge), S, eps=1e-9)
-    _close(found.greens, np.linalg.inv(Q)[np.ix_(S, S)], 1e-6)
+    _close(found.greens, np.linalg.matrix_power(inverse, power)[np.ix_(S, S)], 1e-6)
 
 
 @beside("heat regulariser: scipy's expm")
@@ -214,8 +214,7 @@ def _harmonic(rng: Rng) -> None:
 
 @beside("neighbours: scikit-learn's brute force")
 def _neighbors(rng: Rng) -> None:
-    X, Z = _points(rng), None
-    Z = rng.normal(size=(9, X.shape[1]))
+    X, Z = rng.normal(size=(int(rng.integers(15, 60)), 3)), rng.normal(size=(9, 3))
     metric = str(rng.choice(["euclidean", "manhattan", "cosine"]))
     found = NeighborIndex(X, metric=metric).query(Z, 4)[0]
     _close(found, NearestNeighbors(n_neighbors=4, metric=metric, algorithm="brute").fit(X).kneighbors(Z)[0], 1e-7)

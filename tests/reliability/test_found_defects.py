@@ -187,6 +187,11 @@ CLEAR = {
     "unknown graph_params": (lambda X: small(graph_params={"size": 3}).fit(X), "not among"),
     "base_kernel_params": (lambda X: small(base_kernel_params=3.0).fit(X), "'base_kernel_params' parameter"),
     "powers": (lambda X: Geometry.build(X, powers=2.0), "'powers' parameter"),
+    "no powers": (lambda X: Geometry.build(X, powers=[]), "'powers' parameter"),
+    "more neighbours than points": (
+        lambda X: NeighborIndex(np.ones((5, 1))).query(np.ones((1, 1)), 4),
+        "'k' parameter",
+    ),
     "gigabits": (lambda X: plan(10**6, 3, gigabits={}), "'gigabits' must be"),
     "complex right-hand sides": (lambda X: solve_sdd(np.eye(2), [1j, 0]), "B must hold real numbers"),
     "complex matrices": (lambda X: solve_sdd(1j * np.eye(2), [1, 0]), "matrix of real numbers"),

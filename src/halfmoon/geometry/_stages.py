@@ -88,7 +88,9 @@ class GeometrySettings:
         own = {"n_neighbors", "weights", "metric", "n_jobs"} & set(parameters)
         if own:
             raise ValueError(f"graph_params={self.graph_params!r}: {sorted(own)} are parameters of their own.")
-        if not (isinstance(self.powers, list | tuple | range) or getattr(self.powers, "ndim", 0) == 1):
+        if not (isinstance(self.powers, list | tuple | range) or getattr(self.powers, "ndim", 0) == 1) or not len(
+            self.powers
+        ):
             raise ValueError(
                 f"The 'powers' parameter must be a sequence of integers >= 1. Got {self.powers!r} instead."
             )

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from halfmoon._validation import check_choice
+from halfmoon._validation import check_choice, check_integer
 from halfmoon.exceptions import AccuracyWarning
 from halfmoon.graph._approximate import ApproximateSearch
 from halfmoon.graph._choice import choose_search
@@ -155,6 +155,7 @@ class NeighborIndex:
 
     def query(self, Y: Any, k: int) -> Neighbors:
         """Return distances and numbers of the k nearest points to each row of Y, nearest first."""
+        check_integer("k", k, low=1, high=self.n_points, advice=f"The index has {self.n_points} distinct points.")
         Y = in_form(Y, as_sparse=sparse.issparse(self.X))
         return self._distances(*self._queries.query(self._measurable(Y), k))
 
