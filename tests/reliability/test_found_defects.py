@@ -187,6 +187,7 @@ CLEAR = {
     "unknown graph_params": (lambda X: small(graph_params={"size": 3}).fit(X), "not among"),
     "base_kernel_params": (lambda X: small(base_kernel_params=3.0).fit(X), "'base_kernel_params' parameter"),
     "powers": (lambda X: Geometry.build(X, powers=2.0), "'powers' parameter"),
+    "class to explain": (lambda X: fitted(X).explain(X, of=np.array([])), "not a class of this model"),
     "no powers": (lambda X: Geometry.build(X, powers=[]), "'powers' parameter"),
     "more neighbours than points": (
         lambda X: NeighborIndex(np.ones((5, 1))).query(np.ones((1, 1)), 4),

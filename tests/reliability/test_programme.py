@@ -16,7 +16,7 @@ from reliability.load import LOADS, run_load
 from reliability.properties import PROPERTIES, run_property
 from reliability.security import SECURITY, run_security
 
-CASES = 400  # of hostile inputs, drawn
+CASES = 250  # of hostile inputs, drawn
 
 
 def test_hostile_inputs(rng):
