@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 DATA ?=
 BENCH_DATA := $(if $(DATA),--data $(DATA))
 
-.PHONY: demo test test-browser lint types suite bench bench-accuracy docs package clean
+.PHONY: demo test test-browser lint types suite bench bench-accuracy reliability docs package clean
 
 demo: $(VENV)/.demo-installed
 	$(BIN)/python -m halfmoon.experiments.demo --out demo.png
@@ -18,8 +18,8 @@ test-browser: $(VENV)/.test-installed
 	$(BIN)/pytest tests_browser -p no:cacheprovider
 
 lint: $(VENV)/.test-installed
-	$(BIN)/ruff check src tests tests_browser benchmarks examples
-	$(BIN)/ruff format --check src tests tests_browser benchmarks examples
+	$(BIN)/ruff check src tests tests_browser benchmarks reliability examples
+	$(BIN)/ruff format --check src tests tests_browser benchmarks reliability examples
 	$(BIN)/lint-imports
 
 types: $(VENV)/.test-installed
@@ -64,6 +64,13 @@ $(VENV)-peers/.installed: benchmarks/peers.txt
 	$(VENV)-peers/bin/python -m pip install --quiet --no-deps LAMDA-SSL==1.0.2
 	touch $@
 
+# Try to break it: at most 90 minutes on 2 cores; PROFILE=nightly for a night, SEED=7 to repeat a run.
+PROFILE ?= long
+SEED ?=
+
+reliability: $(VENV)/.test-installed
+	$(BIN)/python -m reliability --profile $(PROFILE) $(if $(SEED),--seed $(SEED)) --docs docs/reliability.md
+
 docs: $(VENV)/.docs-installed
 	$(BIN)/sphinx-build --fail-on-warning --keep-going -n docs docs/_build/html
 
@@ -83,4 +90,4 @@ package:
 
 clean:
 	rm -rf dist $(VENV)-build $(VENV)-package docs/_build docs/auto_examples docs/generated docs/sg_execution_times.rst
-	rm -rf $(VENV) $(VENV)-peers .coverage .mypy_cache .pytest_cache .ruff_cache .import_linter_cache demo.png
+	rm -rf $(VENV) $(VENV)-peers .coverage .mypy_cache .pytest_cache .ruff_cache .import_linter_cache demo.png reliability.json

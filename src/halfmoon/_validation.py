@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from numbers import Integral, Real
 from typing import Any
 
@@ -9,21 +12,27 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import _safe_indexing as take_rows
+from sklearn.utils import check_random_state as _check_random_state
 from sklearn.utils.validation import _check_n_features as check_n_features
 from sklearn.utils.validation import _check_sample_weight as check_sample_weight
-from sklearn.utils.validation import check_array, validate_data
+from sklearn.utils.validation import check_array as _check_array
+from sklearn.utils.validation import validate_data as _validate_data
 
 __all__ = [
     "LARGEST",
     "SMALLEST",
     "check_choice",
     "check_features",
+    "check_flag",
     "check_integer",
+    "check_mapping",
     "check_n_features",
     "check_points",
+    "check_random_state",
     "check_real",
     "check_sample_weight",
     "check_scale",
+    "check_sparse",
     "labeled_mask",
     "take_rows",
     "validate_data",
@@ -34,6 +43,35 @@ LARGEST = 1e150  # of a feature: squares of distances must not overflow
 SMALLEST = 1e-140  # of the largest feature: squares of distances between neighbours must not vanish
 
 
+def validate_data(estimator: Any, X: Any, **options: Any) -> Any:
+    """Return X as scikit-learn checks it for an estimator, which remembers the features."""
+    with _explained(X):
+        return _validate_data(estimator, check_sparse("X", X), **options)
+
+
+def check_array(X: Any, **options: Any) -> Any:
+    """Return X as scikit-learn checks it."""
+    with _explained(X):
+        return _check_array(check_sparse("X", X), **options)
+
+
+@contextmanager
+def _explained(X: Any) -> Iterator[None]:
+    """Say what is wrong with columns of one name and with text, which others do in words of their own."""
+    names = [str(name) for name in getattr(X, "columns", ())]
+    repeated = [name for name, count in Counter(names).items() if count > 1]
+    if repeated:
+        raise ValueError(f"X has several columns called {repeated[0]!r}. Rename them, or give an array without names.")
+    try:
+        yield
+    except ValueError as error:
+        if "could not convert string" not in str(error):
+            raise
+        raise ValueError(
+            f"X must hold numbers: {error}. Turn text into numbers first, with OneHotEncoder say, or leave it out."
+        ) from error
+
+
 def check_points(X: Any, *, minimum: int = 1) -> Any:
     """Return X for searches that read it block by block: dense float64, float32 or uint8, or canonical CSR.
 
@@ -42,7 +80,7 @@ def check_points(X: Any, *, minimum: int = 1) -> Any:
     """
     X = check_array(X, accept_sparse="csr", dtype="numeric", ensure_min_samples=minimum, input_name="X")
     if sparse.issparse(X):
-        return check_features(X)
+        return check_features(X, minimum=minimum)
     if X.dtype not in (np.float64, np.float32, np.uint8):
         X = X.astype(np.float32 if np.can_cast(X.dtype, np.float32) else np.float64)
     _check_largest(X)
@@ -114,6 +152,43 @@ def check_real(name: str, value: Any, *, low: float = 0.0, strict: bool = False,
             f"The '{name}' parameter must be a finite number {sign} {low:g}. Got {value!r} instead." + _sentence(advice)
         )
     return float(value)
+
+
+def check_flag(name: str, value: Any) -> bool:
+    """Return `value` if it is True or False, or say what is wrong with it."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"The '{name}' parameter must be True or False. Got {value!r} instead.")
+    return bool(value)
+
+
+def check_mapping(name: str, value: Any) -> dict[str, Any]:
+    """Return `value` as a dict with names for keys, {} for None, or say what is wrong with it."""
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+        raise ValueError(f"The '{name}' parameter must be a dict of names and values, or None. Got {value!r} instead.")
+    return dict(value)
+
+
+def check_random_state(seed: Any) -> np.random.RandomState:
+    """Return the generator that a `random_state` stands for, or say what is wrong with it."""
+    try:
+        return _check_random_state(seed)
+    except (ValueError, TypeError) as error:
+        raise ValueError(
+            f"The 'random_state' parameter must be None, an integer in [0, {2**32 - 1}] or a RandomState. "
+            f"Got {seed!r} instead."
+        ) from error
+
+
+def check_sparse(name: str, A: Any) -> Any:
+    """Return a sparse matrix whose indices lie within its shape: compiled code trusts them."""
+    try:
+        if hasattr(A, "check_format"):
+            A.check_format(full_check=True)
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{name} is a damaged sparse matrix: {error}. Build it again from its entries.") from error
+    return A
 
 
 def check_choice(name: str, value: Any, choices: Any, *, advice: str = "") -> Any:

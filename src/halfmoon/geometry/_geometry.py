@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -165,7 +165,7 @@ class Geometry:
             graph=graph,
             graph_params=graph_params,
             regularizer=regularizer,
-            powers=tuple(powers),
+            powers=cast("tuple[int, ...]", powers),  # checked there
             ridge=ridge,
             normalized=normalized,
             n_landmarks=n_landmarks,

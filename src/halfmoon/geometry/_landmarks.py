@@ -11,9 +11,16 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.cluster import kmeans_plusplus
 from sklearn.metrics.pairwise import euclidean_distances
-from sklearn.utils import check_random_state
 
-from halfmoon._validation import check_choice, check_integer, check_points, check_real, check_scale, labeled_mask
+from halfmoon._validation import (
+    check_choice,
+    check_integer,
+    check_points,
+    check_random_state,
+    check_real,
+    check_scale,
+    labeled_mask,
+)
 from halfmoon.exceptions import LandmarkWarning
 
 __all__ = ["check_landmarks", "select_landmarks"]

@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_memory
 
-from halfmoon._validation import check_choice, check_integer, check_real
+from halfmoon._validation import check_choice, check_integer, check_mapping, check_random_state, check_real
 from halfmoon.geometry._landmarks import select_landmarks
 from halfmoon.geometry._restriction import Restriction, compute_restriction, compute_restrictions
 from halfmoon.graph import METRICS, NeighborIndex, NeighborLists, SearchOptions, check_graph, graph_of_lists
@@ -36,6 +35,21 @@ __all__ = ["GeometrySettings", "choose_landmarks", "index", "regularize", "restr
 Indices = NDArray[np.intp]
 
 DEFAULT_LANDMARKS = 500
+OF_GRAPH = {
+    "bandwidth",
+    "connect",
+    "metric",
+    "method",
+    "n_jobs",
+    "n_neighbors",
+    "progress",
+    "query_recall",
+    "random_state",
+} | {
+    "recall",
+    "symmetrize",
+    "weights",
+}  # what graph_params may name; some are parameters of their own
 OF_INDEX = ("method", "recall", "query_recall")  # the graph parameters that a search for new points needs too
 
 
@@ -67,9 +81,19 @@ class GeometrySettings:
         if isinstance(self.metric, str):
             advice = "Precomputed distances go through graph=knn_graph(...)."
             check_choice("metric", self.metric, METRICS, advice=advice)
-        own = {"n_neighbors", "weights", "metric", "n_jobs"} & set(self.graph_params or ())
+        parameters = check_mapping("graph_params", self.graph_params)
+        unknown = parameters.keys() - OF_GRAPH
+        if unknown:
+            raise ValueError(f"graph_params={self.graph_params!r}: {sorted(unknown)} are not among {sorted(OF_GRAPH)}.")
+        own = {"n_neighbors", "weights", "metric", "n_jobs"} & set(parameters)
         if own:
             raise ValueError(f"graph_params={self.graph_params!r}: {sorted(own)} are parameters of their own.")
+        if not (isinstance(self.powers, list | tuple | range) or getattr(self.powers, "ndim", 0) == 1) or not len(
+            self.powers
+        ):
+            raise ValueError(
+                f"The 'powers' parameter must be a sequence of integers >= 1. Got {self.powers!r} instead."
+            )
         object.__setattr__(self, "powers", tuple(check_integer("powers", p, low=1) for p in self.powers))
 
 

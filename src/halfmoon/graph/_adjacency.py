@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from halfmoon._validation import check_sparse
+
 __all__ = ["check_graph"]
 
 
@@ -67,6 +69,9 @@ def _to_csr(W: Any) -> sparse.csr_array:
 
         return _canonical(sparse.csr_array(networkx.to_scipy_sparse_array(W, weight="weight", dtype=float)))
     if sparse.issparse(W):
+        check_sparse("W", W)
+        if W.dtype.kind not in "buif":
+            raise ValueError(f"Edge weights are real numbers. Got W of type {W.dtype}. Give W.real or abs(W).")
         return _canonical(sparse.csr_array(W, dtype=np.float64, copy=True))
     dense = np.asarray(W)
     if dense.ndim != 2 or dense.dtype.kind not in "buif":

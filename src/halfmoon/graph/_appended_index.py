@@ -17,6 +17,7 @@ from scipy import sparse
 from halfmoon.graph._duplicates import find_duplicates
 from halfmoon.graph._exact import Neighbors
 from halfmoon.graph._neighbor_index import NeighborIndex
+from halfmoon.graph._points import in_form
 from halfmoon.graph._weights import weight_function
 from halfmoon.runtime.storable import storable
 
@@ -127,7 +128,8 @@ def _others(index: NeighborIndex, rows: NDArray[np.intp], k: int) -> tuple[NDArr
 
 
 def stacked(X: Any, X_new: Any) -> Any:
-    """Return the rows of both, in the type of X where that holds all values."""
+    """Return the rows of both, in the form of X and in its type where that holds all values."""
+    X_new = in_form(X_new, as_sparse=sparse.issparse(X))
     if sparse.issparse(X):
         return sparse.csr_array(sparse.vstack([X, X_new], format="csr"))
     with np.errstate(invalid="ignore", over="ignore"):  # of values that the type does not hold

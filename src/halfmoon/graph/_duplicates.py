@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from halfmoon.graph._numba.duplicates import FIRST, SECOND, digest_dense, digest_sparse, expand_duplicates
+from halfmoon.graph._points import in_form
 from halfmoon.runtime.storable import storable
 
 __all__ = ["Duplicates", "RowLookup", "find_duplicates"]
@@ -90,13 +91,14 @@ class RowLookup:
     """Finds rows by value: which row of X equals a given one."""
 
     def __init__(self, X: Any) -> None:
+        self.sparse = sparse.issparse(X)
         digests = row_digests(X)
         self.order = np.lexsort((digests[:, 1], digests[:, 0]))
         self.digests = digests[self.order]
 
     def find(self, Y: Any) -> NDArray[np.intp]:
         """Return, for each row of Y, a row of X that equals it, or -1."""
-        wanted = row_digests(Y)
+        wanted = row_digests(in_form(Y, as_sparse=self.sparse))
         place = np.minimum(np.searchsorted(self.digests[:, 0], wanted[:, 0]), len(self.digests) - 1)
         return np.where((self.digests[place] == wanted).all(axis=1), self.order[place], -1)
 

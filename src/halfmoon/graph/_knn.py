@@ -8,9 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils import check_random_state
 
-from halfmoon._validation import check_choice, check_features, check_integer, check_points, check_scale
+from halfmoon._validation import (
+    check_choice,
+    check_features,
+    check_flag,
+    check_integer,
+    check_points,
+    check_random_state,
+    check_scale,
+)
 from halfmoon.graph._components import connected_components
 from halfmoon.graph._links import Links, shortest_links
 from halfmoon.graph._neighbor_index import Metric, NeighborIndex, NeighborLists
@@ -107,6 +114,8 @@ def knn_graph(
     k-NN graph by kdtree search; 2 components of sizes 2, 2, joined by 1 links
     """
     check_choice("symmetrize", symmetrize, SYMMETRIZE)
+    check_flag("connect", connect)
+    check_flag("return_report", return_report)
     rng = check_random_state(random_state)
     options = SearchOptions(recall, n_jobs, int(rng.randint(1 << 31)), progress)
     if isinstance(metric, str) and metric == "precomputed":

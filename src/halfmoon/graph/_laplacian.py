@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from halfmoon.exceptions import FloatRangeError
 from halfmoon.graph._adjacency import check_graph
 
 __all__ = ["degrees", "laplacian", "scaling_degrees"]
@@ -50,7 +51,11 @@ def laplacian(W: Any, *, normalized: bool = False) -> sparse.csr_array:
 
 def degrees(W: sparse.csr_array) -> NDArray[np.float64]:
     """Return the weighted degrees D_ii = sum_j W_ij."""
-    return np.asarray(W.sum(axis=1), dtype=np.float64).ravel()
+    with np.errstate(over="ignore"):
+        d = np.asarray(W.sum(axis=1), dtype=np.float64).ravel()
+    if not np.isfinite(d).all():
+        raise FloatRangeError(f"Weights up to {W.data.max():.3g} add up to more than float64 holds. Divide W by it.")
+    return d
 
 
 def scaling_degrees(W: sparse.csr_array) -> NDArray[np.float64]:

@@ -16,14 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from halfmoon._validation import check_choice
+from halfmoon._validation import check_choice, check_integer
 from halfmoon.exceptions import AccuracyWarning
 from halfmoon.graph._approximate import ApproximateSearch
 from halfmoon.graph._choice import choose_search
 from halfmoon.graph._duplicates import find_duplicates
 from halfmoon.graph._exact import KDTreeSearch, Neighbors, PairwiseSearch, euclidean_search, without_self
 from halfmoon.graph._options import SearchOptions
-from halfmoon.graph._points import FLOAT32_SPANS, fits_float32, unit_rows
+from halfmoon.graph._points import FLOAT32_SPANS, fits_float32, in_form, unit_rows
 from halfmoon.graph._queries import CellSearch
 from halfmoon.graph._shards import SHARD, ShardedSearch
 from halfmoon.runtime.caches import without_caches
@@ -155,6 +155,8 @@ class NeighborIndex:
 
     def query(self, Y: Any, k: int) -> Neighbors:
         """Return distances and numbers of the k nearest points to each row of Y, nearest first."""
+        check_integer("k", k, low=1, high=self.n_points, advice=f"The index has {self.n_points} distinct points.")
+        Y = in_form(Y, as_sparse=sparse.issparse(self.X))
         return self._distances(*self._queries.query(self._measurable(Y), k))
 
     def prepare_queries(self, k: int) -> None:

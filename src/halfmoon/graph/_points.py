@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.preprocessing import normalize
 
-__all__ = ["FLOAT32_SPANS", "column_means", "fits_float32", "row_blocks", "unit_rows"]
+__all__ = ["FLOAT32_SPANS", "column_means", "fits_float32", "in_form", "row_blocks", "unit_rows"]
 
 BLOCK = 1 << 24  # numbers converted at once
 FLOAT32_SPANS = 1e-15, 1e17
@@ -22,6 +22,13 @@ def row_blocks(X: Any, size: int = BLOCK) -> Iterator[slice]:
     step = max(1, size // max(X.shape[1], 1))
     for start in range(0, X.shape[0], step):
         yield slice(start, min(start + step, X.shape[0]))
+
+
+def in_form(X: Any, *, as_sparse: bool) -> Any:
+    """Return rows as CSR or dense: new rows need not come in the form of those that they are compared with."""
+    if as_sparse == sparse.issparse(X):
+        return X
+    return sparse.csr_array(X) if as_sparse else X.toarray()
 
 
 def column_means(X: NDArray[Any]) -> NDArray[np.float64]:

@@ -37,14 +37,21 @@ def _binary(distances: Matrix, bandwidth: float | None) -> WeightFunction:
 def _heat(distances: Matrix, bandwidth: float | None) -> WeightFunction:
     """exp(-d^2 / (2 bandwidth^2)), the W(x, x') = exp(-gamma |x - x'|^2) of section 2."""
     width = _typical(distances) if bandwidth is None else check_real("bandwidth", bandwidth, strict=True)
-    return lambda d, i, j: np.maximum(np.exp(-0.5 * (d / width) ** 2), SMALLEST_HEAT_WEIGHT)
+    return lambda d, i, j: _heat_weight(d / width, 0.5)
 
 
 def _self_tuning(distances: Matrix, bandwidth: float | None) -> WeightFunction:
     """exp(-d_ij^2 / (s_i s_j)) with s_i the distance of i's last neighbour (Zelnik-Manor and Perona)."""
     scale = distances[:, -1].copy()
     scale[scale == 0.0] = _typical(scale)  # a point with k duplicates has no scale of its own
-    return lambda d, i, j: np.maximum(np.exp(-(d**2) / (scale[i] * scale[j])), SMALLEST_HEAT_WEIGHT)
+    roots = np.sqrt(scale)
+    return lambda d, i, j: _heat_weight(d / roots[i] / roots[j], 1.0)
+
+
+def _heat_weight(ratio: Matrix, factor: float) -> Matrix:
+    """exp(-factor * ratio^2), at least the smallest heat weight."""
+    farthest = 2.0 * np.sqrt(-np.log(SMALLEST_HEAT_WEIGHT) / factor)  # far beyond it squares would overflow
+    return np.maximum(np.exp(-factor * np.minimum(ratio, farthest) ** 2), SMALLEST_HEAT_WEIGHT)
 
 
 def _typical(distances: Matrix) -> float:

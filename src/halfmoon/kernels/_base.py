@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
 from sklearn.gaussian_process.kernels import Kernel as GPKernel
-from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, euclidean_distances, pairwise_kernels
+from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 
-from halfmoon._validation import SMALLEST, check_choice, check_real
-from halfmoon.exceptions import NotPositiveSemidefiniteError
+from halfmoon._validation import SMALLEST, check_choice, check_mapping, check_real
+from halfmoon.exceptions import FloatRangeError, NotPositiveSemidefiniteError
+from halfmoon.kernels._distances import rbf_kernel, squared_distances
 from halfmoon.kernels._numba.rbf import rbf_columns
 from halfmoon.runtime.executor import ThreadExecutor, thread_count
 from halfmoon.runtime.storable import storable
@@ -25,6 +26,7 @@ SEMIDEFINITE = ("chi2", "cosine", "laplacian", "linear", "rbf")
 UNIT_DIAGONAL = ("laplacian", "rbf")
 TAKES_GAMMA = ("chi2", "laplacian", "poly", "polynomial", "rbf", "sigmoid")
 DIAGONAL_BLOCK = 32  # rows a block while reading a diagonal off square blocks
+LARGEST_VALUE = 1e100  # of a base kernel on the landmarks
 PANEL = 4096  # rows per task while evaluating columns
 
 
@@ -40,7 +42,7 @@ class BaseKernel:
     @classmethod
     def resolve(cls, kernel: Any, gamma: float | None, params: dict[str, Any] | None, sample: Any) -> BaseKernel:
         """Check the user's choice; gamma follows from the `sample` where it is the RBF's and not given."""
-        params = dict(params or {})
+        params = check_mapping("base_kernel_params", params)
         if isinstance(kernel, GPKernel) or callable(kernel):
             if isinstance(kernel, GPKernel) and params:
                 raise ValueError(
@@ -72,6 +74,15 @@ class BaseKernel:
 
     def __call__(self, A: Any, B: Any) -> Matrix:
         """Return the matrix K(a, b)."""
+        K = self._evaluate(A, B)
+        if not np.isfinite(K).all():
+            raise FloatRangeError(
+                f"The base kernel {self.name!r} has values that float64 does not hold. Rescale the features, with "
+                "StandardScaler say, or use 'rbf'."
+            )
+        return K
+
+    def _evaluate(self, A: Any, B: Any) -> Matrix:
         if isinstance(self.kernel, GPKernel):
             return np.asarray(self.kernel(A, B), dtype=np.float64)
         if callable(self.kernel):
@@ -83,9 +94,12 @@ class BaseKernel:
                     f"expected shape {(A.shape[0], B.shape[0])}, got {K.shape}."
                 )
             return K
-        if self.kernel == "rbf" and not (sparse.issparse(A) or sparse.issparse(B)):
-            A, B = A - self.center, B - self.center
-        return pairwise_kernels(A, B, metric=self.kernel, **self.params)
+        if self.kernel == "rbf":
+            if not (sparse.issparse(A) or sparse.issparse(B)):
+                A, B = A - self.center, B - self.center
+            return rbf_kernel(A, B, **self.params)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return pairwise_kernels(A, B, metric=self.kernel, **self.params)
 
     def columns(self, X: Any, Z: Any, n_jobs: int | None = None) -> NDArray[np.float32]:
         """Return K(x, z) in float32 for all rows x of X and a few points z; X is not copied.
@@ -103,7 +117,13 @@ class BaseKernel:
             return np.concatenate(list(executor.map(_columns, (self, X, Z), range(0, X.shape[0], PANEL))))
 
     def check_semidefinite(self, K_hat: Matrix) -> None:
-        """Refuse a kernel function that is not positive semi-definite on the landmarks."""
+        """Refuse a kernel function that is not semi-definite on the landmarks, or too large to compute with."""
+        largest = float(np.abs(K_hat).max())
+        if largest > LARGEST_VALUE:
+            raise FloatRangeError(
+                f"The base kernel {self.name!r} reaches {largest:.3g} on the landmarks; beyond {LARGEST_VALUE:g} its "
+                "products overflow. Rescale the features, with StandardScaler say, or use 'rbf'."
+            )
         if self.kernel in SEMIDEFINITE or isinstance(self.kernel, GPKernel):
             return
         eigenvalues = linalg.eigvalsh((K_hat + K_hat.T) / 2)
@@ -136,7 +156,7 @@ def median_gamma(sample: Any) -> float:
     """Return gamma = 1 / (2 sigma^2), sigma the median distance between the rows of the sample."""
     if not sparse.issparse(sample):
         sample = sample - sample.mean(axis=0)
-    distances = euclidean_distances(sample)[np.triu_indices(sample.shape[0], k=1)]
+    distances = np.sqrt(squared_distances(sample)[np.triu_indices(sample.shape[0], k=1)])
     positive = distances[distances > 0.0]
     if not positive.size:
         return 1.0

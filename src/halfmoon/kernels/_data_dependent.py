@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from halfmoon._validation import (
     check_choice,
     check_features,
+    check_integer,
     check_n_features,
     check_points,
     check_real,
@@ -426,7 +427,7 @@ class DataDependentKernel(BaseEstimator):
         ndarray of shape (n_a, n_b), or float
         """
         check_is_fitted(self)
-        if np.ndim(A) == 1 and np.ndim(B) == 1:
+        if _is_point(A) and _is_point(B):
             return float(self(np.reshape(A, (1, -1)), np.reshape(B, (1, -1)))[0, 0])
         return self.warped_(self._validate(A), None if B is None else self._validate(B))
 
@@ -458,7 +459,7 @@ class DataDependentKernel(BaseEstimator):
         (50, 50)
         """
         check_is_fitted(self)
-        if np.ndim(A) == 1 and np.ndim(B) == 1:
+        if _is_point(A) and _is_point(B):
             return self.distance(np.reshape(A, (1, -1)), np.reshape(B, (1, -1)))[0, 0]
         return self.warped_.distance(self._validate(A), None if B is None else self._validate(B))
 
@@ -568,6 +569,13 @@ class DataDependentKernel(BaseEstimator):
         )
 
 
+def _is_point(A: Any) -> bool:
+    """Return whether A is one point, a vector, and not a matrix of them."""
+    if hasattr(A, "ndim"):
+        return bool(A.ndim == 1)
+    return isinstance(A, list | tuple) and len(A) > 0 and all(np.isscalar(value) for value in A)
+
+
 def fit_small(kernel: DataDependentKernel, X: Any, y: Any = None) -> DataDependentKernel:
     """Fit a kernel as estimators do: on fewer rows than it asks for neighbours or landmarks it uses all there are.
 
@@ -579,6 +587,9 @@ def fit_small(kernel: DataDependentKernel, X: Any, y: Any = None) -> DataDepende
     3
     """
     n = X.shape[0]
+    check_integer("n_neighbors", kernel.n_neighbors, low=1)
+    if kernel.n_landmarks is not None:
+        check_integer("n_landmarks", kernel.n_landmarks, low=1)
     if kernel.graph is None and kernel.n_neighbors >= n:
         kernel.set_params(n_neighbors=n - 1)
     if kernel.n_landmarks is not None and kernel.n_landmarks > n and isinstance(kernel.landmarks, str):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
+import numpy as np
 from sklearn.base import clone
 
 from halfmoon.kernels._data_dependent import DataDependentKernel
@@ -41,7 +42,7 @@ def resolve_kernel(kernel: Any, **shared: Any) -> DataDependentKernel:
         if value is None:
             continue
         own = getattr(template, name)
-        if own is not DEFAULTS[name] and own is not value and own != value:
+        if own is not DEFAULTS[name] and own is not value and not np.array_equal(own, value):
             raise ValueError(f"{name}={value!r} contradicts {name}={own!r} of the kernel. Set one of them.")
         template.set_params(**{name: value})
     return template

@@ -15,7 +15,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from halfmoon._validation import check_integer
+from halfmoon._validation import check_flag, check_integer
 from halfmoon.model_selection._candidates import CandidatesOfKernel, Group, grouped
 from halfmoon.model_selection._split import LabeledKFold
 from halfmoon.model_selection._trials import Trials
@@ -130,6 +130,9 @@ class KernelSearchCV(MetaEstimatorMixin, BaseEstimator):
             if head is not None:
                 X = head.fit_transform(X)
             candidates = [_within(prefix, params) for params in ParameterGrid(staged.param_grid)]
+            if not candidates:
+                raise ValueError(f"param_grid={staged.param_grid!r} holds no candidate. Give values for a parameter.")
+            check_flag("refit", staged.refit)
             group, candidates_of_kernel, number = staged._search(last, candidates, X, y, sample_weight)
             if staged.refit:
                 start = time.perf_counter()
@@ -169,14 +172,16 @@ class KernelSearchCV(MetaEstimatorMixin, BaseEstimator):
         targets = problem.training.targets
         # Numbers are not stratified: as labels, whole ones would be classes and -1 unlabelled.
         labels = np.zeros(len(targets)) if problem.classes is None else targets
-        if hasattr(self.cv, "split"):
+        if hasattr(self.cv, "split") and not isinstance(self.cv, str | bytes):
             places = np.arange(len(targets)).reshape(-1, 1)
             return [np.asarray(test) for _, test in self.cv.split(places, labels)]
         if self.cv is None:
             counts = np.array([len(targets)]) if problem.classes is None else np.bincount(targets)
             if counts.min() < FEW:
                 return None
-        folds = LabeledKFold(check_integer("cv", self.cv or 5, low=2), random_state=self.random_state)
+        folds = LabeledKFold(
+            check_integer("cv", 5 if self.cv is None else self.cv, low=2), random_state=self.random_state
+        )
         return [test for _, test in folds.split(labels, labels)]
 
     def _record(self, candidates: list[dict[str, Any]], scores: Matrix) -> None:

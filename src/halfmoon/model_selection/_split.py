@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.model_selection import BaseCrossValidator
-from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import type_of_target
 
-from halfmoon._validation import check_integer, labeled_mask
+from halfmoon._validation import check_integer, check_random_state, labeled_mask
 from halfmoon.runtime.storable import storable
 
 __all__ = ["LabeledKFold"]
@@ -73,6 +73,8 @@ class LabeledKFold(BaseCrossValidator):
         ------
         train, test : ndarray
         """
+        if not hasattr(y, "__len__") or sparse.issparse(y):
+            raise ValueError(f"LabeledKFold needs one label per row. Got y of type {type(y).__name__}.")
         n = len(y)
         labeled = np.flatnonzero(labeled_mask(y, n))
         check_integer(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -60,7 +61,10 @@ class Trials:
 
     def _score(self, estimator: LapEstimator, problem: LearningProblem, values: Matrix) -> float:
         outcome = _Outcome(estimator, problem, values)
-        return float(self.scorer(outcome, np.arange(len(values)), problem.truth))
+        score = self.scorer(outcome, np.arange(len(values)), problem.truth)
+        if not isinstance(score, Real):
+            raise TypeError(f"The 'scoring' function must return a number. It returned {score!r}.")
+        return float(score)
 
 
 def _score(prepared: tuple[Trials, Group, dict[str, Any]], candidates: CandidatesOfKernel) -> Matrix:

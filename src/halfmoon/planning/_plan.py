@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import ceil, isfinite
+from numbers import Real
 from typing import SupportsInt
 
 from halfmoon.planning._costs import Costs, measured_costs
@@ -166,7 +167,7 @@ def plan(
     w, t = _whole("workers", workers), _whole("threads", threads)
     if m > n:
         raise ValueError(f"There are {m:,} landmarks for {n:,} rows. Landmarks are rows: ask for at most {n:,}.")
-    if not (isfinite(gigabits) and gigabits > 0):
+    if not (isinstance(gigabits, Real) and isfinite(gigabits) and gigabits > 0):
         raise ValueError(f"'gigabits' must be a positive number. Got {gigabits!r}. A common network has 10.")
     sent, returned = (0, 0) if w == 1 else _traffic(costs, n, d, m)
     return Plan(

@@ -8,9 +8,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone, is_regressor
-from sklearn.utils import check_random_state
 
-from halfmoon._validation import check_integer, labeled_mask, take_rows
+from halfmoon._validation import check_integer, check_random_state, labeled_mask, take_rows
 from halfmoon.plotting.style import Display, color, line, marker
 
 __all__ = ["LearningCurveDisplay"]

@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_clusterer, is_regressor
 from sklearn.pipeline import Pipeline
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from halfmoon._validation import check_integer, take_rows
+from halfmoon._validation import check_integer, check_random_state, take_rows
 from halfmoon.kernels import DataDependentKernel
 from halfmoon.semi_supervised import LapEstimator, LapRLSRegressor
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
 
+from halfmoon._validation import LARGEST, check_sparse
 from halfmoon.exceptions import NotDiagonallyDominantError, NotPositiveSemidefiniteError
 from halfmoon.graph import Components, connected_components
 from halfmoon.regularizers._base import Greens, InversePower, Matrix, Regularizer
@@ -52,12 +53,17 @@ class MatrixRegularizer(Regularizer):
     def __init__(self, Q: Any) -> None:
         self.dense = not sparse.issparse(Q)
         if self.dense:
-            Q = np.asarray(Q, dtype=np.float64)
+            Q = np.asarray(Q)
+        if Q.dtype.kind not in "buif":
+            raise ValueError(f"Q must be a matrix of real numbers. Got type {Q.dtype} and shape {Q.shape}.")
         if Q.ndim != 2 or Q.shape[0] != Q.shape[1] or Q.shape[0] == 0:
             raise ValueError(f"Q must be a square, non-empty matrix. Got shape {Q.shape}.")
-        Q = sparse.csr_array(Q, dtype=np.float64)
+        Q = sparse.csr_array(check_sparse("Q", Q), dtype=np.float64, copy=True)
         if not np.isfinite(Q.data).all():
             raise ValueError("Q holds NaN or infinite entries. Remove or replace them.")
+        largest = float(np.abs(Q.data).max(initial=0.0))
+        if largest > LARGEST:
+            raise ValueError(f"Q holds entries up to {largest:.3g}; beyond {LARGEST:g} squares overflow. Divide Q.")
         if abs(Q - Q.T).max() > 1e-10 * abs(Q).max():
             raise ValueError("Q is not symmetric. Symmetrise it with (Q + Q.T) / 2.")
         self.Q = sparse.csr_array((Q + Q.T) / 2)

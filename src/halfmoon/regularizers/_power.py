@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from halfmoon._validation import check_integer, check_real
+from halfmoon._validation import check_flag, check_integer, check_real
 from halfmoon.exceptions import FloatRangeError
 from halfmoon.graph import degrees, laplacian, scaling_degrees
 from halfmoon.regularizers._base import GraphRegularizer, Greens, InversePower, Matrix
@@ -63,7 +63,7 @@ class PowerRegularizer(GraphRegularizer):
             )
         if self.ridge > 1e300 ** (1.0 / self.power):
             raise ValueError(f"ridge={self.ridge:g} to the power {self.power} overflows. Use a smaller ridge.")
-        self.normalized = bool(normalized)
+        self.normalized = check_flag("normalized", normalized)
         super().__init__(W)
 
     @cached_property

@@ -17,7 +17,7 @@ from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 from scipy import fft, linalg, sparse
 
-from halfmoon._validation import check_choice, check_real
+from halfmoon._validation import check_choice, check_flag, check_real
 from halfmoon.exceptions import NotPositiveSemidefiniteError
 from halfmoon.graph import laplacian
 from halfmoon.regularizers._base import GraphRegularizer, Greens, Matrix, indicators
@@ -69,7 +69,7 @@ class SpectralRegularizer(GraphRegularizer):
     ) -> None:
         if not callable(r):
             raise TypeError(f"The 'r' parameter must be a function of the eigenvalues. Got {r!r} instead.")
-        self.r, self.normalized = r, bool(normalized)
+        self.r, self.normalized = r, check_flag("normalized", normalized)
         super().__init__(W)
         self._inverse(np.zeros(1))  # shows at once whether r can be called
 
@@ -201,7 +201,7 @@ class HeatRegularizer(SpectralRegularizer):
     """
 
     def __init__(self, W: Any, *, t: float = 1.0, normalized: bool = True) -> None:
-        self.t, self.normalized = check_real("t", t, strict=True), bool(normalized)
+        self.t, self.normalized = check_real("t", t, strict=True), check_flag("normalized", normalized)
         GraphRegularizer.__init__(self, W)
 
     def r(self, eigenvalues: NDArray[np.float64]) -> NDArray[np.float64]:

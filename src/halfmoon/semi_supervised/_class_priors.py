@@ -90,15 +90,24 @@ def offsets_for_shares(
         order = np.argsort(values[:, 0], kind="stable")
         below = np.cumsum(masses[order]) - masses[order] / 2.0
         return -np.interp(shares[:1], below, values[order, 0])
-    sharpness = sharpness / max(float(values.std()), np.finfo(float).tiny)
-    offsets = np.zeros(len(shares)) if start is None else start
+    spread = _spread(values)
+    values = sharpness * (values / spread)
+    offsets = np.zeros(len(shares)) if start is None else sharpness * (start / spread)
     for _ in range(SHIFTS):
-        found = masses @ softmax(sharpness * (values + offsets), axis=1)
+        found = masses @ softmax(values + offsets, axis=1)
         if np.abs(found / shares - 1.0).max() < TOLERANCE:
             break
-        step = np.log(shares / np.maximum(found, np.finfo(float).tiny)) / sharpness
+        step = np.log(shares / np.maximum(found, np.finfo(float).tiny))
         offsets = offsets + step - step.mean()
-    return offsets
+    return offsets / sharpness * spread
+
+
+def _spread(values: Matrix) -> float:
+    """Return the standard deviation of all values, as far as rounding lets it be seen; 1 where there is none."""
+    unit = float(np.abs(values).max(initial=0.0))
+    if unit == 0.0:
+        return 1.0
+    return unit * max(float((values / unit).std()), np.finfo(float).eps)
 
 
 @dataclass(frozen=True)
@@ -193,6 +202,8 @@ class AssumedClasses:
         Contradiction is the mean square of leave-one-out residuals of the landmarks, at a weight at which they are
         compared with each other more than with the labels. `light` and `heavy` are P at the two weights.
         """
+        if not len(start):  # every landmark is labelled
+            return np.empty(0, dtype=np.intp)
         tries = [self._settled_once(light, start, sharpness) for sharpness in SETTLING]
         return min(tries, key=lambda numbers: np.square(self._residuals(heavy, numbers)).mean())
 

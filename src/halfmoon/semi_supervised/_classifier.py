@@ -12,7 +12,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from halfmoon._validation import check_points, labeled_mask, validate_data
+from halfmoon._validation import check_flag, check_points, labeled_mask, validate_data
 from halfmoon.runtime.chunks import by_chunk
 from halfmoon.semi_supervised._assessment import Comparison, compare_classes
 from halfmoon.semi_supervised._base import LapEstimator
@@ -91,7 +91,7 @@ class LapClassifier(ClassifierMixin, LapEstimator):
             offsets = offsets_for_shares(learned.training_values, shares, copies)
         super().adopt(learned)
         self.classes_, self._offsets = problem.classes, offsets
-        if self.probability:
+        if check_flag("probability", self.probability):
             self.calibration_ = Calibration.fit(self.held_out_values(), problem.training.targets, problem.weights)
         return self
 

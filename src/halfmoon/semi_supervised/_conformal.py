@@ -186,6 +186,7 @@ def _ends(below: Matrix, above: Matrix, wanted: int) -> Matrix:
     """Return the hull of the points that lie between `wanted` pairs of ends or more."""
     if wanted == 0:
         return np.tile([-np.inf, np.inf], (len(below), 1))
+    wanted = min(wanted, below.shape[1])  # at a level close to 0
     return np.column_stack([np.sort(below, axis=1)[:, wanted - 1], np.sort(above, axis=1)[:, -wanted]])
 
 

@@ -121,7 +121,7 @@ def _explained(problem: LearningProblem, values: Matrix, of: Any) -> tuple[Indic
     if of is None:
         numbers = winners(values)
     else:
-        known = np.flatnonzero(classes == of)
+        known = np.flatnonzero(classes == of) if np.isscalar(of) else np.empty(0, dtype=np.intp)
         if len(known) != 1:
             raise ValueError(f"of={of!r} is not a class of this model. It has {classes.tolist()}.")
         numbers = np.full(m, known[0])

@@ -324,6 +324,8 @@ class LapRLSRegressor(RegressorMixin, _Ridge):
         check_is_fitted(self, "decision_")
         y = np.asarray(y, dtype=np.float64)
         X, y, sample_weight = labeled_rows(X, y, sample_weight, ~np.isnan(y))
+        if len(y) < 2:
+            raise ValueError(f"R^2 compares targets with their mean: it needs at least 2 of them. Got {len(y)}.")
         return r_squared(y, self.predict(X), sample_weight)
 
     def _compare(self, names: tuple[str, str], of_model: Matrix, of_base: Matrix) -> Comparison:

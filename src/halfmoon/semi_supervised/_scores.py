@@ -46,5 +46,8 @@ def labeled_rows(X: Any, y: Any, sample_weight: Any, labeled: NDArray[np.bool_])
         )
     places = np.flatnonzero(labeled)
     y = np.array(np.asarray(y, dtype=object)[places].tolist())
-    weights = None if sample_weight is None else np.asarray(sample_weight)[places]
+    weights = None if sample_weight is None else np.asarray(sample_weight)
+    if weights is not None and weights.shape != labeled.shape:
+        raise ValueError(f"Give one weight per row: expected shape {labeled.shape}, got {weights.shape}.")
+    weights = None if weights is None else weights[places]
     return _safe_indexing(X, places), y, weights

@@ -184,7 +184,7 @@ def class_labels(y: Any, n: int) -> tuple[NDArray[np.bool_], NDArray[Any], NDArr
     labeled = labeled_mask(y, n)
     values = np.asarray(y)[labeled]
     if values.dtype.kind == "O":
-        values = np.array(values.tolist())
+        values = _plain(values)
     if not labeled.any():
         raise ValueError(f"None of the {n} rows is labelled: y holds only -1, NaN or None. Label at least two classes.")
     check_classification_targets(values)
@@ -204,7 +204,11 @@ def regression_targets(y: Any, n: int) -> tuple[NDArray[np.bool_], NDArray[np.fl
     """Return which rows have a target, and the targets (NaN where there is none)."""
     if hasattr(y, "to_numpy") and hasattr(getattr(y, "dtype", None), "na_value"):
         y = y.to_numpy(dtype=np.float64, na_value=np.nan)
-    targets = np.asarray(_checked(y), dtype=np.float64)
+    given = _checked(y)
+    try:
+        targets = np.asarray(given, dtype=np.float64)
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"Targets must be numbers: {error}. Classes go into LapSVC or LapRLSClassifier.") from error
     if targets.shape != (n,):
         raise ValueError(f"y must hold one target per row of X: expected shape ({n},), got {targets.shape}.")
     if np.isinf(targets).any():
@@ -215,6 +219,14 @@ def regression_targets(y: Any, n: int) -> tuple[NDArray[np.bool_], NDArray[np.fl
             f"Targets reach {largest:.3g} in size; beyond {LARGEST_TARGET:g} predictions overflow. Use a larger unit."
         )
     return ~np.isnan(targets), targets
+
+
+def _plain(labels: NDArray[Any]) -> NDArray[Any]:
+    """Return objects as the type that holds them all; classes are single values, not sequences."""
+    sequence = next((label for label in labels.tolist() if not np.isscalar(label)), None)
+    if sequence is not None:
+        raise ValueError(f"A class is a number or a text. Got {sequence!r} in y. Join its parts into a text.")
+    return np.array(labels.tolist())
 
 
 def label_list(y: Any, n: int) -> list[Any]:

@@ -7,17 +7,24 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.linalg import SuperLU, splu
 
+from halfmoon.exceptions import FloatRangeError
+
 __all__ = ["backward_error", "factorize", "negative_pivots"]
 
 
 def factorize(A: sparse.csr_array) -> SuperLU:
     """Return the symmetric-mode LU factors of A: diagonal pivots only, minimum-degree order of A' + A."""
-    return splu(
-        sparse.csc_array(A),
-        permc_spec="MMD_AT_PLUS_A",
-        diag_pivot_thresh=0.0,
-        options={"SymmetricMode": True},
-    )
+    try:
+        return splu(
+            sparse.csc_array(A),
+            permc_spec="MMD_AT_PLUS_A",
+            diag_pivot_thresh=0.0,
+            options={"SymmetricMode": True},
+        )
+    except RuntimeError as error:
+        raise FloatRangeError(
+            f"The matrix is singular in float64 ({error}). Raise the ridge, or scale weights that are close to 0."
+        ) from error
 
 
 def negative_pivots(factor: SuperLU) -> int:

@@ -47,6 +47,9 @@ class SolveOptions:
 
     def __post_init__(self) -> None:
         check_real("eps", self.eps, strict=True)
+        if not isinstance(self.solver, str):
+            raise ValueError(f"The 'solver' parameter must be a name. Got {self.solver!r} instead.")
+        check_integer("random_state", self.seed, low=0, advice="It seeds what solvers sample.")
         thread_count(self.n_jobs)
         if self.max_memory is not None:
             check_integer("max_memory", self.max_memory, low=1, advice="It counts bytes.")

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from halfmoon._validation import check_choice
-from halfmoon.exceptions import AccuracyWarning, NotDiagonallyDominantError
+from halfmoon._validation import check_choice, check_sparse
+from halfmoon.exceptions import AccuracyWarning, FloatRangeError, NotDiagonallyDominantError
 from halfmoon.solvers._auto import AutoSolver
 from halfmoon.solvers._base import Solution, Solver
 from halfmoon.solvers._direct import DirectSolver
@@ -73,20 +73,37 @@ def solve_sdd(
     """
     options = SolveOptions(eps=eps, solver=solver, n_jobs=n_jobs, seed=random_state)
     A = check_sdd(A)
-    right = np.asarray(B, dtype=np.float64)
-    if right.ndim not in (1, 2) or right.shape[0] != A.shape[0] or not np.isfinite(right).all():
-        raise ValueError(
-            f"B must be finite with {A.shape[0]} rows, one per row of A, and one or two dimensions. "
-            f"Got shape {right.shape}."
-        )
+    right = _right_hand_sides(B, A.shape[0])
     modes = null_modes(A)
-    columns = project_out(modes, right.reshape(A.shape[0], -1))
+    columns = right.reshape(A.shape[0], -1)
+    units = np.ldexp(1.0, np.frexp(np.abs(columns).max(axis=0, initial=0.0))[1])  # squares must not overflow or vanish
+    columns = project_out(modes, columns / units)
     prepared = prepare(System.of_matrix(A, modes), options).for_columns(columns.shape[1])
     X, n_iter = prepared.solve(columns, eps)
     X = project_out(modes, X)
     residual_norms = np.linalg.norm(columns - A @ X, axis=0)
     _warn_unless_reached(residual_norms, eps * np.linalg.norm(columns, axis=0), prepared.name)
+    with np.errstate(over="ignore"):
+        X, residual_norms = units * X, units * residual_norms
+    if not (np.isfinite(X).all() and np.isfinite(residual_norms).all()):
+        raise FloatRangeError("A^+ B is beyond what float64 holds. Scale A or B: the solution is linear in B.")
     return Solution(X.reshape(right.shape), residual_norms, prepared.name, n_iter)
+
+
+def _right_hand_sides(B: Any, n: int) -> NDArray[np.float64]:
+    """Return B as finite floats, or say what is wrong with it."""
+    given = np.ma.filled(B, np.nan) if np.ma.isMaskedArray(B) and B.dtype.kind == "f" else np.asarray(B)
+    try:
+        if given.dtype.kind not in "buifO":
+            raise TypeError(f"they are of type {given.dtype}")
+        right = given.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"B must hold real numbers, in an array: {error}. Got {type(B).__name__}.") from error
+    if right.ndim not in (1, 2) or right.shape[0] != n or 0 in right.shape or not np.isfinite(right).all():
+        raise ValueError(
+            f"B must be finite with {n} rows, one per row of A, and one or two dimensions. Got shape {right.shape}."
+        )
+    return right
 
 
 def prepare(system: System, options: SolveOptions | None = None) -> Solver:
@@ -126,7 +143,11 @@ def check_sdd(A: Any) -> sparse.csr_array:
     ...
     halfmoon.exceptions.NotDiagonallyDominantError: A is not diagonally dominant: row 0 has ...
     """
-    A = sparse.csr_array(A, dtype=np.float64, copy=True)
+    if not sparse.issparse(A):
+        A = np.asarray(A)
+    if A.ndim != 2 or A.dtype.kind not in "buif":
+        raise ValueError(f"A must be a matrix of real numbers. Got type {A.dtype} and shape {A.shape}.")
+    A = sparse.csr_array(check_sparse("A", A), dtype=np.float64, copy=True)
     A.sum_duplicates()
     A.eliminate_zeros()
     if A.shape[0] != A.shape[1] or A.shape[0] == 0:

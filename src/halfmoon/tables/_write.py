@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -15,6 +16,8 @@ from halfmoon.runtime.atomic_write import atomic_write, try_writing
 from halfmoon.tables._images import SUFFIXES as IMAGE_SUFFIXES
 
 __all__ = ["OUT_SUFFIXES", "check_writable", "write_columns"]
+
+FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n")  # what spreadsheets compute when they open a text file
 
 
 def check_writable(path: Path, suffixes: tuple[str, ...] = (), inputs: tuple[Path, ...] = ()) -> None:
@@ -46,6 +49,9 @@ def _is_part(path: Path, source: Path) -> bool:
 def write_columns(columns: Mapping[str, NDArray[Any]], path: str | Path) -> None:
     """Write equally long columns to a CSV, TSV, Parquet, Feather or NPZ file.
 
+    Spreadsheets compute cells of text files that begin with =, +, -, @, a tab or a line end. Such texts, numbers apart,
+    get an apostrophe in front in CSV and TSV files; the other formats hold them as they are.
+
     Parameters
     ----------
     columns : mapping of str to ndarray
@@ -71,7 +77,31 @@ def write_columns(columns: Mapping[str, NDArray[Any]], path: str | Path) -> None
 
 
 def _write_text(separator: str) -> Callable[[Mapping[str, NDArray[Any]], Any], None]:
-    return lambda columns, file: _frame(columns).to_csv(file, sep=separator, index=False)
+    def write(columns: Mapping[str, NDArray[Any]], file: Any) -> None:
+        harmless = {_harmless(name): _harmless_cells(values) for name, values in columns.items()}
+        texts = [*harmless, *(value for values in harmless.values() if values.dtype == object for value in values)]
+        returns = any("\r" in text for text in texts if isinstance(text, str))
+        quoting = csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL  # which leaves a carriage return bare
+        _frame(harmless).to_csv(file, sep=separator, index=False, quoting=quoting)
+
+    return write
+
+
+def _harmless_cells(values: NDArray[Any]) -> NDArray[Any]:
+    if values.dtype.kind not in "OUT":
+        return values
+    return np.array([_harmless(value) for value in values.tolist()], dtype=object)
+
+
+def _harmless(value: Any) -> Any:
+    """Return a text that no spreadsheet takes for a formula; whatever is no such text stays as it is."""
+    if not isinstance(value, str) or not value.startswith(FORMULAS):
+        return value
+    try:
+        float(value)
+    except ValueError:
+        return f"'{value}"
+    return value
 
 
 def _write_npz(columns: Mapping[str, NDArray[Any]], file: Any) -> None:

@@ -36,8 +36,13 @@ class HingeLoss:
 
     def fit(self, K: Matrix, Y: Matrix, weights: Vector) -> DualSolution:
         """Solve one machine per column."""
-        machines = [support_vector_machine(K, signs, self.C * weights) for signs in Y.T]
+        bounds = self._bounds(weights)
+        machines = [support_vector_machine(K, signs, bounds) for signs in Y.T]
         return DualSolution(np.column_stack([dual for dual, _ in machines]), np.array([b for _, b in machines]))
+
+    def _bounds(self, weights: Vector) -> Vector:
+        with np.errstate(over="ignore"):
+            return np.minimum(self.C * weights, np.finfo(float).max)
 
     def leave_one_out(self, K: Matrix, Y: Matrix, weights: Vector, rows: NDArray[np.intp] | None = None) -> Matrix:
         """Fit without each support vector in turn; any other example can be left out without changing the model."""
@@ -45,7 +50,7 @@ class HingeLoss:
         values = K @ solution.dual + solution.intercept
         wanted = np.ones(len(K), dtype=bool) if rows is None else np.isin(np.arange(len(K)), rows)
         for i, column in np.argwhere((solution.dual != 0.0) & wanted[:, None]):
-            bounds = self.C * weights
+            bounds = self._bounds(weights)
             bounds[i] = 0.0
             coef, offset = support_vector_machine(K, Y[:, column], bounds, ROUGH)
             values[i, column] = K[i] @ coef + offset

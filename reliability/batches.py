@@ -1,0 +1,113 @@
+"""Run cases in processes of their own: what hangs is ended, what dies is noticed, and the rest goes on."""
+
+from __future__ import annotations
+
+import multiprocessing as mp
+import os
+import signal
+import tempfile
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from multiprocessing.connection import Connection, wait
+from typing import Any
+
+from reliability.judge import Verdict
+
+__all__ = ["run_cases"]
+
+BATCH = 25
+SECONDS = 60.0  # for a case; the first ones compile
+
+
+class _Worker:
+    """A process, the cases it was given and the one it is at."""
+
+    def __init__(self, run: Callable[[Any], Verdict]) -> None:
+        context = mp.get_context("spawn")
+        self.connection, theirs = context.Pipe()
+        self.process = context.Process(target=_serve, args=(theirs, run), daemon=True)
+        self.process.start()
+        theirs.close()
+        self.cases: deque[Any] = deque()
+        self.since = time.monotonic()
+
+    def give(self, cases: Iterable[Any]) -> None:
+        self.cases.extend(cases)
+        self.since = time.monotonic()
+        self.connection.send(list(self.cases))
+
+    def end(self) -> None:
+        if self.process.is_alive():
+            self.process.kill()
+        self.process.join()
+        self.connection.close()
+
+
+def run_cases(
+    cases: Iterable[Any],
+    run: Callable[[Any], Verdict],
+    *,
+    jobs: int = 2,
+    stop: float = float("inf"),
+    batch: int = BATCH,
+    seconds: float = SECONDS,
+) -> Iterator[tuple[Any, Verdict]]:
+    """Yield every case with what came of it, in the order in which they end; begin none after `stop` (monotonic)."""
+    todo = deque(cases)
+    workers: list[_Worker] = []
+    try:
+        while todo or any(worker.cases for worker in workers):
+            if time.monotonic() > stop:
+                todo.clear()
+            while todo and len(workers) < jobs:
+                workers.append(_Worker(run))
+            for worker in workers:
+                if todo and not worker.cases:
+                    worker.give(todo.popleft() for _ in range(min(batch, len(todo))))
+            yield from _collect(workers, todo, seconds)
+    finally:
+        for worker in workers:
+            worker.end()
+
+
+def _collect(workers: list[_Worker], todo: deque[Any], seconds: float) -> Iterator[tuple[Any, Verdict]]:
+    """Yield what has come in; replace workers that died or hang."""
+    by_connection = {worker.connection: worker for worker in workers if worker.cases}
+    ready = wait(list(by_connection), timeout=1.0)
+    for connection in ready:
+        worker = by_connection[connection]  # type: ignore[index]
+        try:
+            verdict = worker.connection.recv()
+        except (EOFError, ConnectionResetError):
+            worker.process.join()
+            yield _given_up(worker, Verdict("died", f"exit code {worker.process.exitcode}"), workers, todo)
+            continue
+        worker.since = time.monotonic()
+        yield worker.cases.popleft(), verdict
+    for worker in list(workers):
+        if worker.cases and time.monotonic() - worker.since > seconds:
+            yield _given_up(worker, Verdict("hang", f"no answer within {seconds:.0f} s"), workers, todo)
+
+
+def _given_up(worker: _Worker, verdict: Verdict, workers: list[_Worker], todo: deque[Any]) -> tuple[Any, Verdict]:
+    """Return the case that a worker was at; the rest of its batch is done by others."""
+    case, *rest = worker.cases
+    todo.extendleft(reversed(rest))
+    worker.end()
+    workers.remove(worker)
+    return case, verdict
+
+
+def _serve(connection: Connection, run: Callable[[Any], Verdict]) -> None:
+    """Run batch after batch until the parent is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears Ctrl-C
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)  # relative paths in hostile parameters end here
+        while True:
+            try:
+                batch = connection.recv()
+            except EOFError:
+                return
+            for case in batch:
+                connection.send(run(case))

@@ -1,0 +1,236 @@
+"""Defects that the programme has found, each with a small case."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from halfmoon import DataDependentKernel, Geometry, LapRLSClassifier, LapRLSRegressor, LapSVC, restrict
+from halfmoon.exceptions import DisconnectedGraphWarning, FloatRangeError
+from halfmoon.graph import NeighborIndex, knn_graph, laplacian
+from halfmoon.model_selection import KernelSearchCV, LabeledKFold
+from halfmoon.planning import plan
+from halfmoon.regularizers import MatrixRegularizer, PowerRegularizer
+from halfmoon.solvers import solve_sdd
+from halfmoon.tables import write_columns
+from reference import rbf
+
+pytestmark = pytest.mark.filterwarnings("ignore::halfmoon.exceptions.DisconnectedGraphWarning")
+FEW = np.where(np.arange(30) < 8, np.arange(30) % 2, -1)
+EDGE = np.array([[0.0, 1.0], [1.0, 0.0]])
+
+
+@pytest.fixture
+def X(rng):
+    return rng.normal(size=(30, 3))
+
+
+def small(**options):
+    return DataDependentKernel(**{"n_neighbors": 4, "n_landmarks": 10, "random_state": 0} | options)
+
+
+# Numbers that were wrong.
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("far", [1e6, 1e9, 1e12])
+def test_an_outlier_does_not_spoil_the_rbf_kernel(X, form, far):
+    """Squares of distances as |a|^2 + |b|^2 - 2 a'b cancelled beside it: the kernel had negative eigenvalues."""
+    beside = np.vstack([X, np.full((1, 3), far)])
+    K = small(eta=0.0, gamma=0.5, scale=None, extension="kernel").fit(form(beside))(form(beside))
+    np.testing.assert_allclose(K, rbf(beside, beside, 0.5), atol=1e-7 if far <= 1e9 else 1e-3)
+    assert np.linalg.eigvalsh(K).min() > -1e-3 * (far > 1e9) - 1e-9
+
+
+def test_an_outlier_does_not_spoil_the_width_of_the_rbf_kernel(X):
+    widths = [small().fit(rows).base_kernel_.params["gamma"] for rows in (X, np.vstack([X[:-1], np.full((1, 3), 1e9)]))]
+    assert widths[1] == pytest.approx(widths[0], rel=0.5)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "manhattan", "cosine"])
+def test_new_rows_come_in_either_form(rng, X, metric):
+    """Sparse rows at a model of dense ones raised an error of numpy."""
+    Z = np.vstack([X[:3], rng.normal(size=(4, 3))])
+    for form, other in ((np.asarray, sparse.csr_array), (sparse.csr_array, np.asarray)):
+        index = NeighborIndex(form(X), metric=metric)
+        np.testing.assert_allclose(index.query(other(Z), 4)[0], index.query(form(Z), 4)[0], atol=1e-7)
+        model = LapSVC(kernel=small(metric=metric)).fit(form(X), FEW)
+        np.testing.assert_allclose(model.decision_function(other(Z)), model.decision_function(form(Z)), atol=1e-6)
+        assert len(model.partial_fit(other(Z), np.full(7, -1)).transduction_) == 37
+
+
+@pytest.mark.parametrize("exponent", [-300, 300])
+def test_right_hand_sides_of_any_size(exponent):
+    scaled = solve_sdd(3.0 * np.eye(3) - np.ones((3, 3)), [10.0**exponent, 0.0, 0.0]).X
+    np.testing.assert_allclose(scaled / 10.0**exponent, solve_sdd(3.0 * np.eye(3) - np.ones((3, 3)), [1.0, 0, 0]).X)
+
+
+def test_solutions_that_float64_does_not_hold():
+    with pytest.raises(FloatRangeError, match="beyond what float64 holds"):
+        solve_sdd(1e-200 * np.eye(2), [1e200, 0.0])
+
+
+def test_the_given_matrix_is_not_changed():
+    Q = sparse.csr_array((np.array([-1.0, 2.0, 2.0, -1.0]), np.array([1, 0, 1, 0]), np.array([0, 2, 4])))
+    before = Q.indices.copy(), Q.data.copy()
+    restrict(MatrixRegularizer(Q), [0])
+    assert np.array_equal(Q.indices, before[0])
+    assert np.array_equal(Q.data, before[1])
+
+
+def test_intervals_at_a_level_close_to_zero(X):
+    model = LapRLSRegressor(0.1, kernel=small(extension="graph")).fit(X, np.where(FEW >= 0, X[:, 0], np.nan))
+    narrow, wide = model.predict_interval(X, 1e-30), model.predict_interval(X, 0.5)
+    assert (np.diff(narrow) <= np.diff(wide) + 1e-9).all()
+
+
+# Warnings of numpy.
+
+
+def quiet(call):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", DisconnectedGraphWarning)
+        return call()
+
+
+def test_a_tiny_bandwidth_is_quiet(X):
+    assert quiet(lambda: knn_graph(X, weights="heat", bandwidth=1e-200)).data.max() == 1e-12
+
+
+@pytest.mark.parametrize("weight", [1e-300, 1e300])
+def test_priors_with_weights_of_any_size(X, weight):
+    model = LapRLSClassifier(kernel=small(), priors="balanced")
+    assert np.isfinite(quiet(lambda: model.fit(X, FEW, np.full(30, weight))).decision_function(X)).all()
+
+
+def test_priors_where_every_landmark_is_labelled(X):
+    model = LapRLSClassifier(kernel=small(), priors="balanced")
+    assert np.isfinite(quiet(lambda: model.fit(X, np.arange(30) % 3)).decision_function(X)).all()
+
+
+def test_costs_that_overflow(X):
+    model = quiet(lambda: LapSVC(1e12, kernel=small()).fit(X, FEW, np.full(30, 1e300)))
+    assert np.isfinite(model.decision_function(X)).all()
+
+
+# Clear errors in place of crashes and of words of others.
+
+
+def damaged(shape):
+    A = sparse.csr_array(np.ones(shape) - np.eye(*shape))
+    A.indices[-1] = 10**6
+    return A
+
+
+@pytest.mark.parametrize("call", [laplacian, PowerRegularizer, MatrixRegularizer, lambda A: solve_sdd(A, np.ones(4))])
+def test_false_indices_end_no_process(call):
+    with pytest.raises(ValueError, match="damaged sparse matrix"):
+        call(damaged((4, 4)))
+
+
+def test_false_indices_in_data():
+    with pytest.raises(ValueError, match="damaged sparse matrix"):
+        knn_graph(damaged((20, 3)))
+
+
+def test_columns_of_one_name(X):
+    frame = pd.DataFrame(X, columns=["a", "b", "a"])
+    for call in (knn_graph, small().fit, lambda rows: LapSVC().fit(rows, FEW)):
+        with pytest.raises(ValueError, match="several columns called 'a'"):
+            call(frame)
+
+
+def test_text_among_the_features(X):
+    for call in (knn_graph, small().fit):
+        with pytest.raises(ValueError, match=r"X must hold numbers: .*OneHotEncoder"):
+            call(pd.DataFrame(X, columns=["a", "b", "c"]).assign(kind="a"))
+
+
+def fitted(X):
+    return LapRLSClassifier(kernel=small()).fit(X, FEW)
+
+
+def search(X, **options):
+    given = {"estimator": LapRLSClassifier(kernel=small()), "param_grid": {"alpha": [0.1]}}
+    return KernelSearchCV(**given | options).fit(X, FEW)
+
+
+CLEAR = {
+    "weights of a score": (lambda X: fitted(X).score(X, FEW, 2.0), "one weight per row"),
+    "classes that are tuples": (
+        lambda X: LapSVC().fit(X, pd.Series([(1, i % 2) for i in range(30)]).to_numpy()),
+        "number or a text",
+    ),
+    "targets that are words": (lambda X: LapRLSRegressor().fit(X, np.full(30, "word")), "Targets must be numbers"),
+    "R^2 of one target": (
+        lambda X: LapRLSRegressor().fit(X, X[:, 0]).score(X[:1], X[:1, 0]),
+        r"R\^2 .* at least 2",
+    ),
+    "folds without labels": (lambda X: list(LabeledKFold(2).split(X)), "one label per row"),
+    "no candidates": (lambda X: search(X, param_grid=[]), "holds no candidate"),
+    "cv of text": (lambda X: search(X, cv="3"), "'cv' parameter"),
+    "scores that are none": (lambda X: search(X, scoring=lambda *arguments: None), "must return a number"),
+    "refit": (lambda X: search(X, refit=np.ones(2)), "'refit' parameter"),
+    "probability": (lambda X: LapSVC(probability=np.ones(2)).fit(X, FEW), "'probability' parameter"),
+    "normalized": (lambda X: PowerRegularizer(EDGE, normalized=np.ones(2)), "'normalized' parameter"),
+    "connect": (lambda X: knn_graph(X, connect="yes"), "'connect' parameter"),
+    "neighbours": (lambda X: LapSVC(n_neighbors="5").fit(X, FEW), "'n_neighbors' parameter"),
+    "neighbours in an array": (lambda X: LapSVC(n_neighbors=np.ones(2)).fit(X, FEW), "'n_neighbors' parameter"),
+    "landmarks": (lambda X: LapSVC(n_landmarks="5").fit(X, FEW), "'n_landmarks' parameter"),
+    "random_state": (lambda X: knn_graph(X, random_state=-1), "'random_state' parameter"),
+    "seed of solvers": (lambda X: restrict(PowerRegularizer(EDGE), [0], random_state=[]), "'random_state' parameter"),
+    "solver": (lambda X: restrict(PowerRegularizer(EDGE), [0], solver={}), "'solver' parameter"),
+    "graph_params": (lambda X: small(graph_params=3).fit(X), "'graph_params' parameter"),
+    "unknown graph_params": (lambda X: small(graph_params={"size": 3}).fit(X), "not among"),
+    "base_kernel_params": (lambda X: small(base_kernel_params=3.0).fit(X), "'base_kernel_params' parameter"),
+    "powers": (lambda X: Geometry.build(X, powers=2.0), "'powers' parameter"),
+    "class to explain": (lambda X: fitted(X).explain(X, of=np.array([])), "not a class of this model"),
+    "no powers": (lambda X: Geometry.build(X, powers=[]), "'powers' parameter"),
+    "more neighbours than points": (
+        lambda X: NeighborIndex(np.ones((5, 1))).query(np.ones((1, 1)), 4),
+        "'k' parameter",
+    ),
+    "gigabits": (lambda X: plan(10**6, 3, gigabits={}), "'gigabits' must be"),
+    "complex right-hand sides": (lambda X: solve_sdd(np.eye(2), [1j, 0]), "B must hold real numbers"),
+    "complex matrices": (lambda X: solve_sdd(1j * np.eye(2), [1, 0]), "matrix of real numbers"),
+    "large matrices": (lambda X: MatrixRegularizer(1e308 * np.eye(2)), "squares overflow"),
+}
+
+
+@pytest.mark.parametrize("name", CLEAR)
+def test_clear_errors(X, name):
+    call, message = CLEAR[name]
+    with pytest.raises((ValueError, TypeError), match=message):
+        call(X)
+
+
+def test_values_that_float64_does_not_hold(X):
+    with pytest.raises(FloatRangeError, match="base kernel 'linear' reaches"):
+        small(base_kernel="linear").fit(1e140 * X)
+    with pytest.raises(FloatRangeError, match="base kernel 'poly' has values"):
+        small(base_kernel="poly").fit(1e140 * X)
+    with pytest.raises(FloatRangeError, match="add up to more than float64 holds"):
+        laplacian(1e308 * (np.ones((3, 3)) - np.eye(3)))
+
+
+# Files.
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv"])
+def test_formulas_in_text_files(tmp_path, suffix):
+    """Spreadsheets compute cells that begin with these signs."""
+    cells = np.array(["=1+1", "@x", "+cmd|x", "-x", "-5", "+1e3", "a=1", "", "\tx"], dtype=object)
+    write_columns({"=name": cells, "value": np.arange(9.0) - 4.0}, tmp_path / f"out{suffix}")
+    found = pd.read_csv(
+        tmp_path / f"out{suffix}", sep="," if suffix == ".csv" else "\t", dtype=str, keep_default_na=False
+    )
+    assert found["'=name"].tolist() == ["'=1+1", "'@x", "'+cmd|x", "'-x", "-5", "+1e3", "a=1", "", "'\tx"]
+    assert found["value"].tolist() == [str(number - 4.0) for number in range(9)]
+
+
+def test_other_formats_keep_texts_as_they_are(tmp_path):
+    write_columns({"name": np.array(["=1+1"], dtype=object)}, tmp_path / "out.parquet")
+    assert pd.read_parquet(tmp_path / "out.parquet")["name"].tolist() == ["=1+1"]
