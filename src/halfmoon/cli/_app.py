@@ -8,7 +8,7 @@ import typer
 
 from halfmoon import __version__
 from halfmoon.cli import check_labels, cluster, demo, diagnose, evaluate, explain, fit, info, plan, predict, reproduce
-from halfmoon.cli._usage import Commands
+from halfmoon.cli._usage import Command, Commands
 
 __all__ = ["app"]
 
@@ -39,4 +39,4 @@ def _options(
 
 
 for module in (fit, predict, explain, evaluate, check_labels, diagnose, cluster, info, plan, demo, reproduce):
-    app.command(module.NAME, help=module.HELP, epilog=module.EXAMPLES)(module.command)
+    app.command(module.NAME, cls=Command, help=module.HELP, epilog=module.EXAMPLES)(module.command)

@@ -14,9 +14,9 @@ from typing import Any
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from halfmoon.cli._interrupts import NOTHING, Interrupted, caused_by_interrupt
+from halfmoon.cli._stages import show_bars, show_lines
 
 __all__ = ["Report", "reporting"]
 
@@ -79,14 +79,14 @@ class Report:
 
     @contextmanager
     def working(self, stage: str) -> Iterator[None]:
-        """Show what is going on: a line for the work itself, and one for each part that reports progress."""
-        from halfmoon.runtime.progress import progress_callback
-
-        columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-        hidden = self.quiet or self.as_json or not self._err.is_terminal
-        with Progress(*columns, TimeRemainingColumn(), console=self._err, transient=True, disable=hidden) as progress:
-            progress.add_task(stage, total=None)
-            with progress_callback(_Bars(progress)):
+        """Show what is going on: bars for the parts that report progress, or one line for each without a terminal."""
+        if self.quiet or self.as_json:
+            yield
+        elif self._err.is_terminal:
+            with show_bars(self._err, stage):
+                yield
+        else:
+            with show_lines(self._err):
                 yield
 
     def finish(self, done: str, where: str | None = None, **facts: Any) -> None:
@@ -135,23 +135,6 @@ def _finite(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_finite(part) for part in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-class _Bars:
-    """A progress bar for each stage that reports."""
-
-    def __init__(self, progress: Progress) -> None:
-        self.progress = progress
-        self.tasks: dict[str, TaskID] = {}
-        self.done: dict[str, int] = {}
-
-    def __call__(self, stage: str, done: int, total: int) -> None:
-        if stage not in self.tasks:
-            self.tasks[stage] = self.progress.add_task(stage, total=total)
-        elif done < self.done[stage]:  # the stage has begun anew
-            self.progress.reset(self.tasks[stage])
-        self.done[stage] = done
-        self.progress.update(self.tasks[stage], completed=done, total=total)
 
 
 @contextmanager

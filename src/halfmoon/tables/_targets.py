@@ -29,10 +29,25 @@ INT64 = np.iinfo(np.int64)
 def labeled_rows(table: Table, unlabeled: str | None = None) -> NDArray[np.bool_]:
     """Return which rows have a target: the cell is not empty and not the mark of unlabelled rows."""
     assert table.target is not None
+    _check_single(table)
     mask = np.array([not _is_empty(value, unlabeled) for value in table.target], dtype=bool)
     if not mask.any():
         raise table.error(f"no row is labelled: all {len(mask)} cells of {table.target_name!r} are empty.")
     return mask
+
+
+def _check_single(table: Table) -> None:
+    """Refuse targets of several values per row."""
+    assert table.target is not None
+    several = next(
+        (i for i, cell in enumerate(table.target) if isinstance(cell, list | tuple | set | np.ndarray)), None
+    )
+    if several is not None:
+        raise table.error(
+            f"{table.row(several)}, column {table.target_name!r}: the target is a list, and a model has one target per "
+            "row. For several labels per row, make a column of yes and no for each label and fit a model for each, "
+            "ignoring the others; for several numbers, a column for each."
+        )
 
 
 def _is_empty(value: Any, mark: str | None) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -71,11 +72,28 @@ def write_columns(columns: Mapping[str, NDArray[Any]], path: str | Path) -> None
 
 
 def _write_text(separator: str) -> Callable[[Mapping[str, NDArray[Any]], Any], None]:
-    return lambda columns, file: _frame(columns).to_csv(file, sep=separator, index=False)
+    return lambda columns, file: _frame(_written(columns)).to_csv(file, sep=separator, index=False)
+
+
+def _written(columns: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
+    """Return columns with vectors written out as lists: pandas would shorten long ones."""
+    return {name: [_as_text(cell) for cell in cells] if _is_nested(cells) else cells for name, cells in columns.items()}
+
+
+def _is_nested(cells: NDArray[Any]) -> bool:
+    return cells.dtype == object and any(isinstance(cell, list | np.ndarray) for cell in cells)
+
+
+def _as_text(cell: Any) -> Any:
+    return json.dumps(np.asarray(cell).tolist()) if isinstance(cell, list | np.ndarray) else cell
 
 
 def _write_npz(columns: Mapping[str, NDArray[Any]], file: Any) -> None:
-    arrays: dict[str, Any] = dict(columns)
+    # Objects would be pickled: texts are stored as such.
+    arrays: dict[str, Any] = {
+        name: np.array([str(cell) for cell in cells]) if np.asarray(cells).dtype.kind == "O" else cells
+        for name, cells in _written(columns).items()
+    }
     np.savez_compressed(file, **arrays)
 
 

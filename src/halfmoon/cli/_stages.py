@@ -1,0 +1,91 @@
+"""Progress of a command: a bar for every stage on a terminal, else a line for every stage that is done."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+__all__ = ["show_bars", "show_lines"]
+
+
+@contextmanager
+def show_bars(console: Console, work: str) -> Iterator[None]:
+    """Show a line for the work itself, and a bar for each stage that reports how far it is."""
+    from halfmoon.runtime.progress import progress_callback
+
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, TimeRemainingColumn(), console=console, transient=True) as progress:
+        progress.add_task(work, total=None)
+        with progress_callback(_Bars(progress)):
+            yield
+
+
+class _Bars:
+    """A progress bar for each stage that reports."""
+
+    def __init__(self, progress: Progress) -> None:
+        self.progress = progress
+        self.tasks: dict[str, TaskID] = {}
+        self.done: dict[str, int] = {}
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        if stage not in self.tasks:
+            self.tasks[stage] = self.progress.add_task(stage, total=total)
+        elif done < self.done[stage]:  # the stage has begun anew
+            self.progress.reset(self.tasks[stage])
+        self.done[stage] = done
+        self.progress.update(self.tasks[stage], completed=done, total=total)
+
+
+@contextmanager
+def show_lines(console: Console) -> Iterator[None]:
+    """Print a line for each stage once the next one begins, or the work is done."""
+    from halfmoon.runtime.progress import progress_callback
+
+    lines = _Lines(console)
+    with progress_callback(lines):
+        yield
+    lines.end()
+
+
+class _Lines:
+    """One line for each stage, however often it runs; the time is that since the line before."""
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        self.shown: set[str] = set()
+        self.current: tuple[str, int, int] | None = None
+        self.since = time.perf_counter()
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        if self.current is not None and self.current[0] != stage:
+            self.end()
+        self.current = (stage, done, total)
+
+    def end(self) -> None:
+        """Print the line of the stage that was reported last."""
+        if self.current is None or self.current[0] in self.shown:
+            return
+        (stage, done, total), now = self.current, time.perf_counter()
+        self.console.print(f"{stage}: {done:,} of {total:,} in {now - self.since:.1f} s", style="dim")
+        self.shown.add(stage)
+        self.since = now
