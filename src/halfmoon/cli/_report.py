@@ -16,7 +16,7 @@ import typer
 from rich.console import Console
 
 from halfmoon.cli._interrupts import NOTHING, Interrupted, caused_by_interrupt
-from halfmoon.cli._stages import show_bars, show_lines
+from halfmoon.cli._stages import StageLines, show_bars
 
 __all__ = ["Report", "reporting"]
 
@@ -42,6 +42,7 @@ class Report:
         self._start = time.perf_counter()
         self._out_file: tuple[Path, Any] | None = None
         self._parts: Path | None = None
+        self._lines = StageLines(self._err)
 
     def writes(self, path: Path) -> None:
         """Name the file that the command is going to write: after an interrupt the user wants to know about it."""
@@ -86,7 +87,7 @@ class Report:
             with show_bars(self._err, stage):
                 yield
         else:
-            with show_lines(self._err):
+            with self._lines.showing():
                 yield
 
     def finish(self, done: str, where: str | None = None, **facts: Any) -> None:

@@ -18,7 +18,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-__all__ = ["show_bars", "show_lines"]
+__all__ = ["StageLines", "show_bars"]
 
 
 @contextmanager
@@ -56,19 +56,8 @@ class _Bars:
         self.progress.update(self.tasks[stage], completed=done, total=total)
 
 
-@contextmanager
-def show_lines(console: Console) -> Iterator[None]:
-    """Print a line for each stage once the next one begins, or the work is done."""
-    from halfmoon.runtime.progress import progress_callback
-
-    lines = _Lines(console)
-    with progress_callback(lines):
-        yield
-    lines.end()
-
-
-class _Lines:
-    """One line for each stage, however often it runs; the time is that since the line before."""
+class StageLines:
+    """One line for each stage of a command, however often it runs; the time is that since the line before."""
 
     def __init__(self, console: Console) -> None:
         self.console = console
@@ -76,12 +65,22 @@ class _Lines:
         self.current: tuple[str, int, int] | None = None
         self.since = time.perf_counter()
 
-    def __call__(self, stage: str, done: int, total: int) -> None:
+    @contextmanager
+    def showing(self) -> Iterator[None]:
+        """Print a line for each stage once the next one begins, or the block ends."""
+        from halfmoon.runtime.progress import progress_callback
+
+        self.since = time.perf_counter()
+        with progress_callback(self._hear):
+            yield
+        self._end()
+
+    def _hear(self, stage: str, done: int, total: int) -> None:
         if self.current is not None and self.current[0] != stage:
-            self.end()
+            self._end()
         self.current = (stage, done, total)
 
-    def end(self) -> None:
+    def _end(self) -> None:
         """Print the line of the stage that was reported last."""
         if self.current is None or self.current[0] in self.shown:
             return

@@ -1,4 +1,4 @@
-"""``halfmoon diagnose``: what a model rests on, fitted to a data file or saved, and whether its unlabelled rows help."""
+"""``halfmoon diagnose``: what a model rests on, saved or fitted to a data file, and whether unlabelled rows help."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def _diagnosed(held: Any) -> tuple[list[str], dict[str, Any]]:
     estimator, kernel = unwrapped(held), kernel_in(held)
     if kernel is None:
         raise ValueError(
-            f"There is no fitted kernel of halfmoon in this {type(held).__name__}, so that there is nothing to diagnose."
+            f"There is no fitted kernel of halfmoon in this {type(held).__name__}: there is nothing to diagnose."
         )
     of_table = {"task": held.task, **held.facts} if hasattr(held, "facts") else {}
     if hasattr(estimator, "learned_"):

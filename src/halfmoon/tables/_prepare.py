@@ -1,7 +1,7 @@
-"""From columns to features: categories are one-hot encoded, words weighed by TF-IDF, dates become days, missing values
-are filled in, numbers are standardised.
+"""From columns to features.
 
-All of it is a scikit-learn transformer that the model keeps, so that new data goes the same way.
+Categories are one-hot encoded, words weighed by TF-IDF, dates become days, missing values are filled in, numbers are
+standardised. All of it is a scikit-learn transformer that the model keeps, so that new data goes the same way.
 """
 
 from __future__ import annotations

@@ -146,7 +146,7 @@ def _columns(path: Path, frame: Any, wanted: Wanted, **how: Any) -> Table:
         frame.copy()
     )  # pandas reads one block per column; a copy has one block per type: 10,000 columns cost no more time
     X, y = take_target(frame.drop(columns=list(wanted.ignore)), wanted.target)
-    roles = {"categorical": wanted.categorical, "text": wanted.text, "day_first": wanted.day_first}
+    roles: dict[str, Any] = {"categorical": wanted.categorical, "text": wanted.text, "day_first": wanted.day_first}
     return Table(path, X, y, wanted.target, notes=notes, **roles, **how)
 
 

@@ -52,7 +52,7 @@ class Dialect:
 
 
 def check_separator(given: str) -> str:
-    """Return the separator that a user means: one character, or its name.
+    r"""Return the separator that a user means: one character, or its name.
 
     Examples
     --------

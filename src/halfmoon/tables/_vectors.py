@@ -73,7 +73,7 @@ def stack_vectors(table: Table, name: str, width: int | None = None) -> NDArray[
         width = len(row) if width is None else width
         if len(row) != width:
             raise table.error(
-                f"{table.row(i)}, column {name!r}: there are {len(row)} numbers, and {width} are expected. Vectors of a "
+                f"{table.row(i)}, column {name!r}: there are {len(row)} numbers, not {width}. Vectors of a "
                 f"column must have one length; use --ignore {name} if it is no feature."
             )
         rows.append(row)
@@ -81,7 +81,7 @@ def stack_vectors(table: Table, name: str, width: int | None = None) -> NDArray[
     wrong = np.flatnonzero(~(np.abs(matrix) <= min(LARGEST, float(np.finfo(matrix.dtype).max))).all(axis=1))
     if len(wrong):
         raise table.error(
-            f"{table.row(int(wrong[0]))}, column {name!r}: the vector holds a number that is missing, infinite or above "
+            f"{table.row(int(wrong[0]))}, column {name!r}: the vector holds a missing or infinite number, or one above "
             f"{LARGEST:g}. Correct it or leave the row out."
         )
     return matrix
