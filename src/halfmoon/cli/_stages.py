@@ -20,6 +20,8 @@ from rich.progress import (
 
 __all__ = ["StageLines", "show_bars"]
 
+NAMES = {"graph": "neighbours"}  # the search that makes the graph finds the neighbours of new rows too
+
 
 @contextmanager
 def show_bars(console: Console, work: str) -> Iterator[None]:
@@ -49,7 +51,7 @@ class _Bars:
 
     def __call__(self, stage: str, done: int, total: int) -> None:
         if stage not in self.tasks:
-            self.tasks[stage] = self.progress.add_task(stage, total=total)
+            self.tasks[stage] = self.progress.add_task(NAMES.get(stage, stage), total=total)
         elif done < self.done[stage]:  # the stage has begun anew
             self.progress.reset(self.tasks[stage])
         self.done[stage] = done
@@ -85,6 +87,6 @@ class StageLines:
         if self.current is None or self.current[0] in self.shown:
             return
         (stage, done, total), now = self.current, time.perf_counter()
-        self.console.print(f"{stage}: {done:,} of {total:,} in {now - self.since:.1f} s", style="dim")
+        self.console.print(f"{NAMES.get(stage, stage)}: {done:,} of {total:,} in {now - self.since:.1f} s", style="dim")
         self.shown.add(stage)
         self.since = now

@@ -44,28 +44,25 @@ def command(
     """Print the diagnosis of a model, of one fitted here or of a saved one."""
     with reporting(quiet, as_json) as report:
         with report.working("reading"):
+            from halfmoon.tables import Recipe, fit_table
+
+            table = None
             if task == o.Task.cluster:
                 raise ValueError("diagnose looks at labels: --task is classify or regress.")
             if not is_data(source):
                 check_no_options(source, target=target, task=task, landmarks=landmarks, neighbors=neighbors)
-                held = load_any(source)
-                lines, facts = _diagnosed(held)
-                for line in lines:
-                    report.show(line)
-                report.finish(f"Diagnosed a {type(unwrapped(held)).__name__}", **facts)
-                return
-            from halfmoon.tables import Recipe, fit_table
-
-            table = read_data(
-                source,
-                target,
-                ignore=ignore,
-                categorical=categorical,
-                text=text,
-                day_first=day_first,
-                separator=separator,
-            )
-            need_target(table)
+                model = load_any(source)
+            else:
+                table = read_data(
+                    source,
+                    target,
+                    ignore=ignore,
+                    categorical=categorical,
+                    text=text,
+                    day_first=day_first,
+                    separator=separator,
+                )
+                need_target(table)
         recipe = Recipe(
             task=None if task is None else task.value,
             n_landmarks=landmarks,
@@ -74,12 +71,13 @@ def command(
             unlabeled=unlabeled,
             seed=seed,
         )
-        with report.working("fitting"):
-            model = fit_table(table, recipe, report.note)
+        with report.working("diagnosing" if table is None else "fitting"):
+            model = model if table is None else fit_table(table, recipe, report.note)
             lines, facts = _diagnosed(model)
         for line in lines:
             report.show(line)
-        report.finish(fit_line(model.facts), **facts)
+        done = f"Read a {type(unwrapped(model)).__name__}" if table is None else fit_line(model.facts)
+        report.finish(done, str(source) if table is None else None, **facts)
 
 
 def _diagnosed(held: Any) -> tuple[list[str], dict[str, Any]]:

@@ -58,7 +58,7 @@ def command(
             check_writable(out, inputs=(data,))
             if out.exists() and not force and not is_model_file(out):
                 raise ValueError(
-                    f"{out}: there is a file that is no model. Name another file, or --force to replace it."
+                    f"{out}: there is a file that is no model. Name another one, or replace it with --force."
                 )
             table = read_data(
                 data,

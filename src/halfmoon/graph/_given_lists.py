@@ -55,7 +55,7 @@ def check_neighbors(neighbors: Any, X: Any, k: int, metric: Metric = "euclidean"
             f"Compute lists of {k + 1}, the row itself included, or lower n_neighbors."
         )
     order = np.argsort(distances, axis=1, kind="stable")[:, :k]
-    distances, indices = (np.take_along_axis(array, order, axis=1) for array in (distances, indices))
+    indices, distances = np.take_along_axis(indices, order, axis=1), np.take_along_axis(distances, order, axis=1)
     _check_distances(indices, distances, X, metric)
     return NeighborLists(distances, indices, "given")
 
@@ -129,12 +129,14 @@ def _check_distances(indices: NDArray[np.intp], distances: NDArray[np.float64], 
     if _agree(said, np.square(true), scale**2):
         raise ValueError(
             f"The distances in 'neighbors' are squares: row {rows[0]} is at {true[0]:.6g} from row "
-            f"{indices[rows[0], 0]}, not at {said[0]:.6g}. faiss returns squares; pass neighbors=(indices, numpy.sqrt(distances))."
+            f"{indices[rows[0], 0]}, not at {said[0]:.6g}. faiss returns squares; pass "
+            "neighbors=(indices, numpy.sqrt(distances))."
         )
     warnings.warn(
         f"The distances in 'neighbors' are not those of metric={metric!r}: row {rows[0]} is said to be at "
         f"{said[0]:.6g} from row {indices[rows[0], 0]}, and is at {true[0]:.6g}. New points are placed by "
-        f"metric={metric!r}. Name the metric that the lists were computed with, and check that they are of these rows, in this order.",
+        f"metric={metric!r}. Name the metric that the lists were computed with, and check that they are of these "
+        "rows, in this order.",
         AccuracyWarning,
         stacklevel=2,
     )
