@@ -11,7 +11,7 @@ from scipy import sparse
 
 from halfmoon._validation import check_integer, check_points, take_rows
 from halfmoon.plotting._reading import unwrap
-from halfmoon.plotting.style import EDGE, GREY, SEQUENTIAL, Display, color, legend_entry, marker
+from halfmoon.plotting.style import EDGE, GREY, SEQUENTIAL, Display, color, draw_legend, legend_entry, marker
 from halfmoon.semi_supervised import LapEstimator, PointExplanation
 
 __all__ = ["ExplanationDisplay"]
@@ -225,7 +225,7 @@ class ExplanationDisplay(Display):
                 if name in labels
             ]
             entries.append(legend_entry("hollow: against", color=GREY, marker="o", fillstyle="none", markersize=8))
-        ax.legend(handles=entries, frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(0.0, -0.08), ncols=3)
+        draw_legend(ax, entries)
 
 
 def _check_shape(n_features: int, shape: tuple[int, ...] | None) -> None:

@@ -117,7 +117,7 @@ class Diagnosis:
         if ax is None:
             _, ax = plt.subplots(figsize=(5, 2.2), layout="constrained")
         names, values = list(self.scores), np.array(list(self.scores.values()))
-        bars = ax.barh(names, values, color=["#1b6ca8", "#b0b7bf", "#dfe3e8"])
+        bars = ax.barh(names, values, color=["#0072b2", "#d55e00", "#8a9199"])
         ax.bar_label(bars, [f"{value:.3f}" for value in values], padding=3, fontsize=9)
         ax.invert_yaxis()
         ax.margins(x=0.15)
