@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import halfmoon as library
-from tests.command_notes import notes
+from command_notes import notes
 
 
 def test_a_table_of_a_european_excel(files, halfmoon, tmp_path):

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import halfmoon as library
-from tests.command_notes import notes
+from command_notes import notes
 
 LAST_LINE = r" in \d+\.\d s"
 

@@ -52,7 +52,7 @@ def test_days_and_months_that_nothing_tells_apart():
         date_format(cells)
     assert date_format(cells, day_first=True) == "%d/%m/%Y"
     assert date_format(cells, day_first=False) == "%m/%d/%Y"
-    with pytest.raises(DataFileError, match="column 'day' holds dates, and '01/02/2024' may be .* --day-first or"):
+    with pytest.raises(DataFileError, match=r"column 'day' holds dates, and '01/02/2024' may be .* --day-first or"):
         plan_preparation(as_table(pd.DataFrame({"day": cells})), standardize=False)
 
 
