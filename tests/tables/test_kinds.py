@@ -223,3 +223,9 @@ def test_arrays_of_any_kind_of_number(tmp_path, rng, dtype):
     np.testing.assert_array_equal(whole.X, packed.X)
     assert whole.X.dtype == (np.float32 if dtype[-2:] in ("f2", "f4") else np.float64)
     assert whole.target.tolist() == packed.target.tolist() == [0, 1] * 6
+
+
+def test_several_targets_per_row_are_refused(tmp_path):
+    np.savez(tmp_path / "x.npz", X=np.eye(6), y=np.ones((6, 2)))
+    with pytest.raises(DataFileError, match="'y' has 2 targets per row, and a model has one"):
+        read_table(tmp_path / "x.npz", target="y")

@@ -64,29 +64,33 @@ class StageLines:
     def __init__(self, console: Console) -> None:
         self.console = console
         self.shown: set[str] = set()
-        self.current: tuple[str, int, int] | None = None
+        self.heard: dict[str, tuple[int, int]] = {}  # steps done and in all, by stage
+        self.current: str | None = None
         self.since = time.perf_counter()
 
     @contextmanager
     def showing(self) -> Iterator[None]:
-        """Print a line for each stage once the next one begins, or the block ends."""
+        """Print a line for each stage once it is done and the next one begins, or the block ends."""
         from halfmoon.runtime.progress import progress_callback
 
         self.since = time.perf_counter()
         with progress_callback(self._hear):
             yield
-        self._end()
+        for stage in self.heard:
+            self._print(stage)
 
     def _hear(self, stage: str, done: int, total: int) -> None:
-        if self.current is not None and self.current[0] != stage:
-            self._end()
-        self.current = (stage, done, total)
+        if self.current is not None and self.current != stage:
+            before, of = self.heard[self.current]
+            if before >= of:  # another stage may be part of one that goes on, as solves are of tuning
+                self._print(self.current)
+        self.current = stage
+        self.heard[stage] = (done, total)
 
-    def _end(self) -> None:
-        """Print the line of the stage that was reported last."""
-        if self.current is None or self.current[0] in self.shown:
+    def _print(self, stage: str) -> None:
+        if stage in self.shown:
             return
-        (stage, done, total), now = self.current, time.perf_counter()
+        (done, total), now = self.heard[stage], time.perf_counter()
         self.console.print(f"{NAMES.get(stage, stage)}: {done:,} of {total:,} in {now - self.since:.1f} s", style="dim")
         self.shown.add(stage)
         self.since = now

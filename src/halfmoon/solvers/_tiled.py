@@ -19,7 +19,6 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 from halfmoon.runtime.checkpoint import kept
 from halfmoon.runtime.executor import Executor, stop_flag
 from halfmoon.runtime.lanes import WIDTH
-from halfmoon.runtime.progress import report
 from halfmoon.solvers._approx_cholesky import approximate_cholesky
 from halfmoon.solvers._numba.cg import Factor, column_gradients, conjugate_gradients
 from halfmoon.solvers._numba.tile import (
@@ -214,7 +213,6 @@ class TiledSystem:
         for part, (columns, steps) in zip(tiles, executor.map(_solve_part, (self, B, rtol), tiles), strict=True):
             X[self.vertex, part] = columns
             n_iter = max(n_iter, steps)
-            report("solves", part.stop, B.shape[1])
         return X, n_iter
 
 
