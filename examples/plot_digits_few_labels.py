@@ -13,6 +13,7 @@ from sklearn.semi_supervised import LabelSpreading
 from sklearn.svm import SVC
 
 from halfmoon import DataDependentKernel, LapSVC
+from halfmoon.plotting.style import color, marker, method_numbers
 
 X, y = load_digits(return_X_y=True)
 model = LapSVC(kernel=DataDependentKernel(n_neighbors=8, n_landmarks=200, random_state=0))
@@ -47,9 +48,9 @@ for i, per_class in enumerate(counts):
             errors[name][i, seed] = 100 * np.mean(answer[few == -1] != y[few == -1])
 
 figure, ax = plt.subplots(figsize=(6, 3.6), layout="constrained")
-for name, color in zip(errors, ("#0072b2", "#009e73", "#d55e00"), strict=True):
+for name, number in method_numbers(errors).items():
     mean, spread = errors[name].mean(axis=1), errors[name].std(axis=1)
-    ax.errorbar(counts, mean, yerr=spread, marker="o", capsize=3, color=color, label=name)
+    ax.errorbar(counts, mean, yerr=spread, marker=marker(number), capsize=3, color=color(number), label=name)
 ax.set(xlabel="labels per class", ylabel="error on unlabelled images, %", xticks=counts, ylim=(0, None))
 ax.legend(frameon=False)
 plt.show()

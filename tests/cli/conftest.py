@@ -3,6 +3,7 @@
 import shlex
 
 import numpy as np
+import polars
 import pytest
 from PIL import Image
 from sklearn.datasets import load_diabetes, load_digits, load_iris, make_moons
@@ -37,6 +38,30 @@ def _write_files(folder):
     lines = [f"{label} 0:{float(a)!r} 1:{float(b)!r}" for label, (a, b) in zip(labels, X, strict=True)]
     (folder / "moons.libsvm").write_text("\n".join(lines))
     _write_images(folder / "photos")
+    _write_reviews(folder / "reviews.csv")
+    _write_embeddings(folder)
+
+
+def _write_reviews(path):
+    """A table as European editions of Excel save it."""
+    words = {"good": "fine work and kind people", "bad": "late again and badly broken"}
+    lines = ["id;day;price;review;stars"]
+    for i in range(60):
+        kind = ("good", "bad")[i % 2]
+        price = f"{1000 + 40 * (i % 2) + i / 8:,.3f}".translate(str.maketrans(",.", ".,"))
+        stars = kind if i < 20 else ""
+        lines.append(f"{i + 7:04d};{i % 28 + 1:02d}.{i % 12 + 1:02d}.2024;{price};{words[kind]} number{i};{stars}")
+    path.write_bytes(("\ufeff" + "\r\n".join(lines) + "\r\n").encode())
+
+
+def _write_embeddings(folder):
+    """Embeddings by polars, and the same as arrays."""
+    X, y = load_digits(return_X_y=True)
+    X, y = X[:150].astype(np.float32), y[:150]
+    topics = [f"topic {label}" if i < 50 else None for i, label in enumerate(y)]
+    polars.DataFrame({"embedding": X.tolist(), "topic": topics}).write_parquet(folder / "embeddings.parquet")
+    np.save(folder / "embeddings.npy", X.astype(np.float16))
+    np.save(folder / "labels.npy", np.where(np.arange(150) < 50, y, -1))
 
 
 def _write_images(folder):

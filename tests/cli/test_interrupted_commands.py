@@ -1,6 +1,7 @@
 """Ctrl-C on the command line: one line that says what was kept, and exit code 130."""
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -33,12 +34,12 @@ def test_a_new_file_is_not_written(halfmoon, tmp_path):
 
 
 @pytest.mark.usefixtures("interrupted_fit", "files")
-def test_an_old_file_is_not_changed(halfmoon, tmp_path):
-    (tmp_path / "old.hm").write_text("old")
+def test_an_old_file_is_not_changed(halfmoon, flowers_model, tmp_path):
+    shutil.copy(flowers_model, tmp_path / "old.hm")
     result = halfmoon(f"{FIT} {tmp_path / 'old.hm'}")
     assert result.exit_code == 130
     assert f"Interrupted: {tmp_path / 'old.hm'} was not changed." in result.stderr
-    assert (tmp_path / "old.hm").read_text() == "old"
+    assert (tmp_path / "old.hm").read_bytes() == flowers_model.read_bytes()
 
 
 @pytest.mark.usefixtures("interrupted_fit", "files")

@@ -134,7 +134,7 @@ def test_texts_are_compared_by_their_words_and_the_model_knows_new_ones(tmp_path
 
 def test_a_column_without_words_is_refused(tmp_path):
     (tmp_path / "empty.csv").write_text("story,a\n.,1\n.,2\n")
-    with pytest.raises(DataFileError, match="there are no words"):
+    with pytest.raises(DataFileError, match="has no words"):
         session_of_file(tmp_path / "empty.csv", text="story")
 
 

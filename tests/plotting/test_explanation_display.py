@@ -24,7 +24,7 @@ def test_map_shows_point_path_and_driving_rows(classifier, blobs):
     names = legend_names(display)
     assert names[:2] == ["the point", "path"]
     assert {name for name in names if name.startswith("labelled")} == {f"labelled {few[row]}" for row in why.rows[:3]}
-    assert display.ax_.get_title(loc="left") == why.title
+    assert display.ax_.get_legend().get_title().get_text() == why.title
 
 
 def test_map_of_a_regressor(regressor, blobs):

@@ -38,8 +38,14 @@ def test_kinds_of_columns():
         }
     )
     plan, Z = prepared(frame, categorical=("flag",))
-    assert plan.columns == {"number": "number", "flag": "text", "day": "number", "digits": "number", "colour": "text"}
-    assert "column 'name' is left out: 30 different texts in 30 rows" in plan.notes
+    assert plan.columns == {
+        "number": "number",
+        "flag": "text",
+        "day": "date ISO8601",
+        "digits": "number",
+        "colour": "text",
+    }
+    assert "column 'name' is left out: 30 different texts in 30 rows (--text uses its words)" in plan.notes
     assert "column 'nothing' is left out: it is empty" in plan.notes
     assert Z.shape == (n, 3 + 2 + 2)
     np.testing.assert_allclose(Z[:, :3].std(axis=0), 1.0)

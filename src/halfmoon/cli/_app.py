@@ -22,7 +22,7 @@ from halfmoon.cli import (
     reproduce,
     suggest,
 )
-from halfmoon.cli._usage import Commands
+from halfmoon.cli._usage import Command, Commands
 
 __all__ = ["app"]
 
@@ -57,4 +57,4 @@ COMMANDS = (
 )  # fmt: skip
 
 for module in COMMANDS:
-    app.command(module.NAME, help=module.HELP, epilog=module.EXAMPLES)(module.command)
+    app.command(module.NAME, cls=Command, help=module.HELP, epilog=module.EXAMPLES)(module.command)

@@ -8,31 +8,49 @@ from typing import TYPE_CHECKING, Any
 from halfmoon.exceptions import DataFileError
 
 if TYPE_CHECKING:
-    from halfmoon.tables import Table, TableModel
+    from halfmoon import DataDependentKernel
+    from halfmoon.tables import TableModel
 
-__all__ = ["fit_line", "load_model", "need_target"]
+__all__ = [
+    "check_no_options",
+    "fit_line",
+    "is_data",
+    "kernel_in",
+    "load_any",
+    "load_model",
+    "quality_facts",
+    "quality_lines",
+    "unwrapped",
+]
+
+
+def is_data(path: Path) -> bool:
+    """Return whether a path is a data file or folder, by its suffix, and not a model file."""
+    from halfmoon.tables import IN_SUFFIXES
+
+    return path.is_dir() or not path.is_file() or path.suffix.lower() in IN_SUFFIXES
+
+
+def load_any(path: Path) -> Any:
+    """Load whatever `halfmoon.save` has written."""
+    from halfmoon import load
+
+    if not path.is_file():
+        raise DataFileError(f"{path}: no such model file.")
+    return load(path)
 
 
 def load_model(path: Path) -> TableModel:
     """Load a model that `fit` has written."""
-    from halfmoon import load
     from halfmoon.tables import TableModel
 
-    if not path.is_file():
-        raise DataFileError(f"{path}: no such model file.")
-    model = load(path)
+    model = load_any(path)
     if not isinstance(model, TableModel):
-        raise DataFileError(f"{path}: holds a {type(model).__name__}, not a model of 'halfmoon fit'.")
+        raise DataFileError(
+            f"{path}: holds a {type(model).__name__}, not a model of 'halfmoon fit': it does not know the columns of "
+            "data files. Use it in Python, halfmoon.load(...); 'halfmoon info' and 'halfmoon diagnose' read it."
+        )
     return model
-
-
-def need_target(table: Table) -> None:
-    """Say which columns there are if none was named as the target."""
-    from halfmoon.tables import known_columns
-
-    if table.target is None:
-        names = known_columns("", list(getattr(table.X, "columns", ["y"])))
-        raise table.error(f"which column is the target? Name it with --target. {names}")
 
 
 def fit_line(facts: dict[str, Any]) -> str:
@@ -41,20 +59,64 @@ def fit_line(facts: dict[str, Any]) -> str:
     return f"Fitted {facts['estimator']} to {facts['rows']:,} rows{labeled} ({facts['landmarks']} landmarks)"
 
 
-def quality_lines(model: TableModel) -> list[str]:
-    """Return how good a model is, and what tuning chose; nothing for clusters, which have no labels."""
-    if model.task == "cluster":
+def unwrapped(model: Any) -> Any:
+    """Return the estimator within a model of a table, a search or a pipeline, or the model itself."""
+    from sklearn.pipeline import Pipeline
+
+    from halfmoon.tables import TableModel
+
+    while True:
+        if isinstance(model, TableModel):
+            model = model.pipeline
+        elif hasattr(model, "best_estimator_"):
+            model = model.best_estimator_
+        elif isinstance(model, Pipeline):
+            model = model.steps[-1][1]
+        else:
+            return model
+
+
+def kernel_in(model: Any) -> DataDependentKernel | None:
+    """Return the fitted kernel that a model is or holds."""
+    from halfmoon import DataDependentKernel
+
+    estimator = unwrapped(model)
+    candidates = (estimator, getattr(estimator, "kernel_", None), getattr(estimator, "kernel", None))
+    kernels = (one for one in candidates if isinstance(one, DataDependentKernel))
+    return next((kernel for kernel in kernels if hasattr(kernel, "warped_")), None)
+
+
+def check_no_options(path: Path, **given: Any) -> None:
+    """Refuse options that say how to fit, where a model is there already."""
+    named = next((name for name, value in given.items() if value is not None), None)
+    if named is not None:
+        raise ValueError(
+            f"{path}: this is a model, which is not fitted again. Leave --{named.replace('_', '-')} out, or name data."
+        )
+
+
+def quality_lines(model: Any) -> list[str]:
+    """Return how good a model is, and what tuning chose; nothing for what has no labels."""
+    report = _report_of(model)
+    if report is None:
         return []
-    lines = [str(model.estimator.report_)]
-    if "tuned" in model.facts:
-        chosen = ", ".join(f"{name} {value:g}" for name, value in model.facts["tuned"].items())
+    lines, facts = [str(report)], getattr(model, "facts", {})
+    if "tuned" in facts:
+        chosen = ", ".join(f"{name} {value:g}" for name, value in facts["tuned"].items())
         lines.append(
-            f"  tuned: {chosen}, the best of {model.facts['candidates']} by cross-validation (score "
-            f"{model.facts['held_out_score']:.3f}); what is held out above has seen this choice"
+            f"  tuned: {chosen}, the best of {facts['candidates']} by cross-validation (score "
+            f"{facts['held_out_score']:.3f}); what is held out above has seen this choice"
         )
     return lines
 
 
-def quality_facts(model: TableModel) -> dict[str, Any]:
+def quality_facts(model: Any) -> dict[str, Any]:
     """Return the report of a model for JSON."""
-    return {} if model.task == "cluster" else {"report": model.estimator.report_.to_dict()}
+    report = _report_of(model)
+    return {} if report is None else {"report": report.to_dict()}
+
+
+def _report_of(model: Any) -> Any:
+    """Return the report of a fitted semi-supervised estimator; None of anything else."""
+    estimator = unwrapped(model)
+    return estimator.report_ if hasattr(estimator, "learned_") else None

@@ -11,16 +11,21 @@ import typer
 __all__ = [
     "Categorical",
     "Data",
+    "DayFirst",
+    "Id",
     "Ignore",
     "Json",
+    "Keep",
     "Landmarks",
     "Model",
     "Neighbors",
     "Quiet",
     "Seed",
+    "Separator",
     "Standardize",
     "Target",
     "Task",
+    "Text",
     "Unlabeled",
     "examples",
 ]
@@ -38,13 +43,14 @@ Data = Annotated[
     Path,
     typer.Argument(
         metavar="DATA",
-        help="CSV, TSV, Parquet, Feather, NPZ or libsvm file, or a folder of images (subfolders are classes).",
+        help="CSV, TSV, Parquet, Feather, NPY, NPZ or libsvm file, or a folder of images: subfolders are classes, "
+        "'unlabeled' holds images without a label.",
         show_default=False,
     ),
 ]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A file written by fit.", show_default=False)]
 Target = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option("--target", "-t", metavar="COLUMN", help="Column of the target; empty cells are the unlabelled rows."),
 ]
 Unlabeled = Annotated[
@@ -55,6 +61,27 @@ Categorical = Annotated[
     list[str] | None,
     typer.Option(metavar="COLUMN", help="Column of numbers that are names, to be one-hot encoded; may be repeated."),
 ]
+Text = Annotated[
+    list[str] | None,
+    typer.Option(metavar="COLUMN", help="Column whose words become TF-IDF features; may be repeated."),
+]
+DayFirst = Annotated[
+    bool | None,
+    typer.Option(
+        "--day-first/--month-first",
+        help="How to read dates such as 01/02/2024, where no cell of the column tells.",
+        show_default=False,
+    ),
+]
+Separator = Annotated[
+    str | None,
+    typer.Option(metavar="CHAR", help="Between the cells of a text file, such as ';' or tab; found unless given."),
+]
+Id = Annotated[
+    list[str] | None,
+    typer.Option("--id", metavar="COLUMN", help="Column of the data to carry over to the results; may be repeated."),
+]
+Keep = Annotated[bool, typer.Option("--keep", help="Carry all columns of the data over to the results.")]
 Standardize = Annotated[
     bool | None,
     typer.Option(

@@ -15,9 +15,9 @@ from typing import Any
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from halfmoon.cli._interrupts import NOTHING, Interrupted, caused_by_interrupt
+from halfmoon.cli._stages import StageLines, show_bars
 
 __all__ = ["Report", "reporting"]
 
@@ -43,6 +43,7 @@ class Report:
         self._start = time.perf_counter()
         self._out_file: tuple[Path, Any] | None = None
         self._parts: Path | None = None
+        self._lines = StageLines(self._err)
 
     def writes(self, path: Path) -> None:
         """Name the file that the command is going to write: after an interrupt the user wants to know about it."""
@@ -88,14 +89,14 @@ class Report:
 
     @contextmanager
     def working(self, stage: str) -> Iterator[None]:
-        """Show what is going on: a line for the work itself, and one for each part that reports progress."""
-        from halfmoon.runtime.progress import progress_callback
-
-        columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-        hidden = self.quiet or self.as_json or not self._err.is_terminal
-        with Progress(*columns, TimeRemainingColumn(), console=self._err, transient=True, disable=hidden) as progress:
-            progress.add_task(stage, total=None)
-            with progress_callback(_Bars(progress)):
+        """Show what is going on: bars for the parts that report progress, or one line for each without a terminal."""
+        if self.quiet or self.as_json:
+            yield
+        elif self._err.is_terminal:
+            with show_bars(self._err, stage):
+                yield
+        else:
+            with self._lines.showing():
                 yield
 
     def finish(self, done: str, where: str | None = None, **facts: Any) -> None:
@@ -144,23 +145,6 @@ def _finite(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_finite(part) for part in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-class _Bars:
-    """A progress bar for each stage that reports."""
-
-    def __init__(self, progress: Progress) -> None:
-        self.progress = progress
-        self.tasks: dict[str, TaskID] = {}
-        self.done: dict[str, int] = {}
-
-    def __call__(self, stage: str, done: int, total: int) -> None:
-        if stage not in self.tasks:
-            self.tasks[stage] = self.progress.add_task(stage, total=total)
-        elif done < self.done[stage]:  # the stage has begun anew
-            self.progress.reset(self.tasks[stage])
-        self.done[stage] = done
-        self.progress.update(self.tasks[stage], completed=done, total=total)
 
 
 @contextmanager

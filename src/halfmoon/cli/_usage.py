@@ -7,19 +7,39 @@ from collections.abc import Sequence
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from halfmoon.cli._interrupts import INTERRUPTED, NOTHING, Interrupted, end_interrupted
 from halfmoon.cli._report import BAD_INPUT, Report
 
-__all__ = ["Commands"]
+__all__ = ["Command", "Commands"]
 
 # Of click, which newer versions of typer carry within them: typer gives a name to its subclass only.
 UsageError: Any = typer.BadParameter.__base__
 
 
+def _as_flags(params: list[Any]) -> list[Any]:
+    """Return parameters of which those that need no value show none in the help."""
+    for param in params:
+        if getattr(param, "is_flag", False):
+            param.metavar = ""
+    return params
+
+
+class Command(TyperCommand):
+    """One command; flags show as flags in its help."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return arguments and options."""
+        return _as_flags(super().get_params(ctx))
+
+
 class Commands(TyperGroup):
     """The group of all commands; it reports what the parser refuses."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the options of ``halfmoon`` itself."""
+        return _as_flags(super().get_params(ctx))
 
     def main(self, args: Sequence[str] | None = None, *rest: Any, **options: Any) -> Any:
         """Run a command line and end the process."""

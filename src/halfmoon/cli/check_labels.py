@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from halfmoon.cli import _options as o
-from halfmoon.cli._models import load_model, need_target
+from halfmoon.cli._data import need_target, read_data
+from halfmoon.cli._models import check_no_options, is_data, load_model
 from halfmoon.cli._report import reporting
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from halfmoon.tables import Table, TableModel
 
 NAME = "check-labels"
-HELP = "Tell which labels look wrong, of a data file or of the rows that a saved model was fitted to."
+HELP = "Show which labels look wrong, of a data file or of the rows that a saved model was fitted to."
 EXAMPLES = o.examples(
     "halfmoon check-labels flowers.csv --target species",
     "halfmoon check-labels flowers.hm --out doubts.csv",
@@ -35,6 +36,9 @@ def command(
     unlabeled: o.Unlabeled = None,
     ignore: o.Ignore = None,
     categorical: o.Categorical = None,
+    text: o.Text = None,
+    day_first: o.DayFirst = None,
+    separator: o.Separator = None,
     standardize: o.Standardize = None,
     landmarks: o.Landmarks = None,
     neighbors: o.Neighbors = None,
@@ -57,22 +61,23 @@ def command(
         if out is not None:
             report.writes(out)
         with report.working("reading"):
-            from halfmoon.tables import (
-                IN_SUFFIXES,
-                OUT_SUFFIXES,
-                Recipe,
-                check_writable,
-                fit_table,
-                read_table,
-                write_columns,
-            )
+            from halfmoon.tables import OUT_SUFFIXES, Recipe, check_writable, fit_table, write_columns
 
             if out is not None:
                 check_writable(out, OUT_SUFFIXES, inputs=(source,))
-            is_data = source.is_dir() or not source.is_file() or source.suffix.lower() in IN_SUFFIXES
             table = None
-            if is_data:
-                table = read_table(source, target=target, ignore=ignore or (), categorical=categorical or ())
+            if not is_data(source):
+                check_no_options(source, target=target, task=task, landmarks=landmarks, neighbors=neighbors)
+            else:
+                table = read_data(
+                    source,
+                    target,
+                    ignore=ignore,
+                    categorical=categorical,
+                    text=text,
+                    day_first=day_first,
+                    separator=separator,
+                )
                 need_target(table)
         recipe = Recipe(
             task=None if task is None else task.value,

@@ -8,13 +8,14 @@ from typing import Annotated
 import typer
 
 from halfmoon.cli import _options as o
+from halfmoon.cli._data import carried_columns, joined, read_data
 from halfmoon.cli._models import fit_line
 from halfmoon.cli._report import reporting
 
 NAME = "cluster"
 HELP = "Cluster the rows of a data file and write the cluster of each."
 EXAMPLES = o.examples(
-    "halfmoon cluster customers.csv -k 4",
+    "halfmoon cluster customers.csv -k 4 --ignore id --id id",
     "halfmoon cluster flowers.csv -k 3 --ignore species --out clusters.parquet",
 )
 
@@ -26,10 +27,15 @@ def command(
         Path | None,
         typer.Option("--out", "-o", metavar="FILE", help="Where to write; DATA.clusters.csv unless given."),
     ] = None,
+    ids: o.Id = None,
+    keep: o.Keep = False,
     landmarks: o.Landmarks = None,
     neighbors: o.Neighbors = None,
     ignore: o.Ignore = None,
     categorical: o.Categorical = None,
+    text: o.Text = None,
+    day_first: o.DayFirst = None,
+    separator: o.Separator = None,
     standardize: o.Standardize = None,
     seed: o.Seed = 0,
     quiet: o.Quiet = False,
@@ -40,12 +46,20 @@ def command(
         with report.working("reading"):
             import numpy as np
 
-            from halfmoon.tables import OUT_SUFFIXES, Recipe, check_writable, fit_table, read_table, write_columns
+            from halfmoon.tables import OUT_SUFFIXES, Recipe, check_writable, fit_table, write_columns
 
             place = Path(f"{data.resolve().stem}.clusters.csv") if out is None else out
             report.writes(place)
             check_writable(place, OUT_SUFFIXES, inputs=(data,))
-            table = read_table(data, ignore=ignore or (), categorical=categorical or ())
+            table = read_data(
+                data,
+                ignore=ignore,
+                categorical=categorical,
+                text=text,
+                day_first=day_first,
+                separator=separator,
+            )
+            carried = carried_columns(data, table, ids, keep, separator)
         recipe = Recipe(
             task="cluster",
             n_clusters=clusters,
@@ -57,8 +71,7 @@ def command(
         with report.working("clustering"):
             model = fit_table(table, recipe, report.note)
         labels = model.estimator.labels_
-        names = {"image": np.array(table.rows)} if table.unit == "image" else {}
-        write_columns(names | {"cluster": labels}, place)
+        write_columns(joined(carried, {"cluster": labels}), place)
         sizes = np.bincount(labels, minlength=clusters).tolist()
         report.show("rows in each cluster: " + ", ".join(f"{size:,}" for size in sizes))
         report.finish(fit_line(model.facts), str(place), sizes=sizes, **model.facts)

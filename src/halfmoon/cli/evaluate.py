@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from halfmoon.cli import _options as o
-from halfmoon.cli._models import load_model, need_target, quality_facts, quality_lines
+from halfmoon.cli._data import need_target, one_target
+from halfmoon.cli._models import load_model, quality_facts, quality_lines
 from halfmoon.cli._report import reporting
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ def command(
     data: o.Data,
     target: o.Target = None,
     unlabeled: o.Unlabeled = None,
+    separator: o.Separator = None,
     quiet: o.Quiet = False,
     as_json: o.Json = False,
 ) -> None:
@@ -34,7 +36,7 @@ def command(
     with reporting(quiet, as_json) as report:
         with report.working("reading"):
             fitted = load_model(model)
-            table = fitted.read(data, target or fitted.target)
+            table = fitted.read(data, one_target(target) or fitted.target, separator)
             need_target(table)
         with report.working("predicting"):
             labeled, scores = _scores(fitted, table, unlabeled, report.note)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from halfmoon.tables import Table
 
 NAME = "explain"
-HELP = "Tell which labelled rows drove the predictions of a saved model."
+HELP = "Show which labelled rows drove the predictions of a saved model."
 EXAMPLES = o.examples(
     "halfmoon explain flowers.hm new.csv --row 3 --row 60",
     "halfmoon explain flowers.hm new.csv --row 3 --of virginica --json",
@@ -44,6 +44,7 @@ def command(
             show_default=False,
         ),
     ] = None,
+    separator: o.Separator = None,
     quiet: o.Quiet = False,
     as_json: o.Json = False,
 ) -> None:
@@ -57,7 +58,7 @@ def command(
             if out is not None:
                 check_writable(out, OUT_SUFFIXES, inputs=(model, data))
             fitted = load_model(model)
-            table = _chosen(fitted.read(data), row)
+            table = _chosen(fitted.read(data, separator=separator), row)
         with report.working("explaining"):
             why = fitted.explain(table, of)
         why = _numbered(why, row)

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from halfmoon.cli import _options as o
-from halfmoon.cli._models import fit_line, need_target, quality_facts, quality_lines
+from halfmoon.cli._data import need_target, read_data
+from halfmoon.cli._models import fit_line, quality_facts, quality_lines
 from halfmoon.cli._report import reporting
 
 NAME = "fit"
@@ -16,6 +17,7 @@ HELP = "Fit a model to a data file with a few labels and save it."
 EXAMPLES = o.examples(
     "halfmoon fit flowers.csv --target species --out flowers.hm",
     "halfmoon fit houses.parquet --target price --task regress --tune --out houses.hm",
+    "halfmoon fit reviews.csv --target stars --text review --ignore id --out reviews.hm",
     "halfmoon fit photos/ --landmarks 1000 --out photos.hm",
     "halfmoon fit customers.csv --ignore id --task cluster -k 4 --out segments.hm",
 )
@@ -24,6 +26,7 @@ EXAMPLES = o.examples(
 def command(
     data: o.Data,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="MODEL", help="Where to save.", show_default=False)],
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is no model.")] = False,
     target: o.Target = None,
     task: Annotated[
         o.Task | None, typer.Option(help="What to do; by default classify or regress, as the target suggests.")
@@ -35,6 +38,9 @@ def command(
     unlabeled: o.Unlabeled = None,
     ignore: o.Ignore = None,
     categorical: o.Categorical = None,
+    text: o.Text = None,
+    day_first: o.DayFirst = None,
+    separator: o.Separator = None,
     standardize: o.Standardize = None,
     seed: o.Seed = 0,
     quiet: o.Quiet = False,
@@ -45,11 +51,24 @@ def command(
         report.writes(out)
         with report.working("reading"):
             from halfmoon import save
-            from halfmoon.tables import Recipe, check_writable, fit_table, read_table
+            from halfmoon.persistence import is_model_file
+            from halfmoon.tables import Recipe, check_writable, fit_table
 
             _check_task(task, clusters, tune)
             check_writable(out, inputs=(data,))
-            table = read_table(data, target=target, ignore=ignore or (), categorical=categorical or ())
+            if out.exists() and not force and not is_model_file(out):
+                raise ValueError(
+                    f"{out}: there is a file that is no model. Name another one, or replace it with --force."
+                )
+            table = read_data(
+                data,
+                target,
+                ignore=ignore,
+                categorical=categorical,
+                text=text,
+                day_first=day_first,
+                separator=separator,
+            )
         if task != o.Task.cluster:
             need_target(table)
         recipe = Recipe(

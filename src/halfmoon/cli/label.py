@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from halfmoon.cli import _options as o
+from halfmoon.cli._data import one_target
 from halfmoon.cli._report import reporting
 
 NAME = "label"
@@ -25,7 +26,7 @@ NEEDED = ("starlette", "uvicorn")
 def command(
     data: o.Data,
     target: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option("--target", "-t", metavar="COLUMN", help="Column of labels that are there already, if any."),
     ] = None,
     classes: Annotated[
@@ -53,6 +54,8 @@ def command(
     unlabeled: o.Unlabeled = None,
     ignore: o.Ignore = None,
     categorical: o.Categorical = None,
+    day_first: o.DayFirst = None,
+    separator: o.Separator = None,
     standardize: o.Standardize = None,
     seed: o.Seed = 0,
     quiet: o.Quiet = False,
@@ -70,13 +73,15 @@ def command(
             check_writable(place, inputs=(data,))
             session = session_of_file(
                 data,
-                target=target,
+                target=one_target(target),
                 classes=classes or (),
                 journal=place,
                 text=text,
                 image_shape=shape,
                 ignore=ignore or (),
                 categorical=categorical or (),
+                day_first=day_first,
+                separator=separator,
                 standardize=standardize,
                 unlabeled=unlabeled,
                 notify=report.note,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from halfmoon.cli import _options as o
+from halfmoon.cli._data import carried_columns, joined
 from halfmoon.cli._models import load_model
 from halfmoon.cli._report import reporting
 
@@ -18,7 +19,8 @@ NAME = "predict"
 HELP = "Predict every row of a data file with a saved model."
 EXAMPLES = o.examples(
     "halfmoon predict flowers.hm new.csv --out predicted.csv",
-    "halfmoon predict flowers.hm new.csv --proba --out predicted.parquet",
+    "halfmoon predict flowers.hm new.csv --proba --keep --out predicted.parquet",
+    "halfmoon predict segments.hm customers.csv --id id --out segments.csv",
 )
 
 
@@ -34,6 +36,9 @@ def command(
     proba: Annotated[
         bool, typer.Option("--proba", help="Add the probability of every class; for numbers, their deviation.")
     ] = False,
+    ids: o.Id = None,
+    keep: o.Keep = False,
+    separator: o.Separator = None,
     quiet: o.Quiet = False,
     as_json: o.Json = False,
 ) -> None:
@@ -47,9 +52,10 @@ def command(
             fitted = load_model(model)
             if proba and fitted.task == "cluster":
                 raise ValueError(f"{model}: clusters have no probabilities. Leave --proba out.")
-            table = fitted.read(data)
+            table = fitted.read(data, separator=separator)
+            carried = carried_columns(data, table, ids, keep, separator)
         with report.working("predicting"):
-            columns = _predictions(fitted, table, proba)
+            columns = joined(carried, _predictions(fitted, table, proba))
         write_columns(columns, out)
         rows = int(table.X.shape[0])
         bound = fitted.facts["error_bound"]
@@ -64,10 +70,7 @@ def command(
 
 def _predictions(model: TableModel, table: Table, proba: bool) -> dict[str, Any]:
     """Return the columns to write."""
-    import numpy as np
-
-    columns: dict[str, Any] = {"image": np.array(table.rows)} if table.unit == "image" else {}
-    columns["cluster" if model.task == "cluster" else "prediction"] = model.predict(table)
+    columns: dict[str, Any] = {"cluster" if model.task == "cluster" else "prediction": model.predict(table)}
     if proba and model.task == "regress":
         columns["deviation"] = model.predict_deviation(table)
     elif proba:

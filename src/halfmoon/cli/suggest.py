@@ -47,6 +47,7 @@ def command(
     ],
     n: Annotated[int, typer.Option("--n", "-n", metavar="N", min=1, help="How many rows.")] = 10,
     strategy: Annotated[Strategy, typer.Option(help="What makes a row worth a label.")] = Strategy.auto,
+    separator: o.Separator = None,
     seed: o.Seed = 0,
     quiet: o.Quiet = False,
     as_json: o.Json = False,
@@ -59,7 +60,7 @@ def command(
 
             check_writable(out, OUT_SUFFIXES, inputs=(model, data))
             fitted = load_model(model)
-            table = fitted.read(data)
+            table = fitted.read(data, separator=separator)
         with report.working("choosing"):
             rows = fitted.suggest(table, n, strategy.value, seed)
         write_columns(_columns(table, rows), out)

@@ -82,7 +82,7 @@ def plot_curves(panels: Sequence[tuple[str, list[dict[str, Any]]]], columns: int
     """Return a figure with one panel of learning curves a title."""
     from matplotlib import pyplot as plt
 
-    from halfmoon.plotting import LearningCurveDisplay
+    from halfmoon.plotting import LabelCurveDisplay
 
     count = -(-len(panels) // columns)
     figure, axes = plt.subplots(
@@ -92,7 +92,6 @@ def plot_curves(panels: Sequence[tuple[str, list[dict[str, Any]]]], columns: int
         ax.set_axis_off()
     for ax, (title, rows) in zip(axes.flat, panels, strict=False):
         percent = [row | {"error": 100 * row["error"]} for row in rows]
-        LearningCurveDisplay(percent, error_name="test error in %").plot(ax=ax)
+        LabelCurveDisplay(percent, error_name="test error in %").plot(ax=ax)
         ax.set_title(title)
-        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2, frameon=False, fontsize="small")
     return figure

@@ -129,10 +129,10 @@ def plot(rows: Rows) -> Any:
     """Draw times against sizes, log-log, with the fitted exponents."""
     from matplotlib import pyplot as plt
 
-    from halfmoon.plotting.style import color, line, marker
+    from halfmoon.plotting.style import color, line, marker, method_numbers
 
     figure, ax = plt.subplots(figsize=(6.4, 4.4), layout="constrained")
-    for number, method in enumerate((ITERATIVE, DIRECT, STANDARD)):
+    for method, number in method_numbers((ITERATIVE, DIRECT, STANDARD)).items():
         n, seconds = _times(rows, method)
         if len(n):
             look = {"color": color(number), "marker": marker(number), "linestyle": line(number)}

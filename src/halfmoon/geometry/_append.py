@@ -81,8 +81,8 @@ def check_new_rows(X_new: Any, X: Any, settings: GeometrySettings) -> Any:
     """Return rows that can be appended to X, or say why they cannot."""
     given = settings.regularizer
     ready = isinstance(given, Regularizer) or sparse.issparse(given) or isinstance(given, np.ndarray)
-    if settings.graph is not None or ready:
-        name = "regularizer" if ready else "graph"
+    if settings.graph is not None or settings.neighbors is not None or ready:
+        name = "regularizer" if ready else "graph" if settings.graph is not None else "neighbors"
         raise ValueError(
             f"The '{name}' of this geometry was given for its {X.shape[0]} rows, and says nothing about new ones. "
             f"Build a geometry of all rows with a {name} of all rows, or leave the '{name}' to n_neighbors."

@@ -42,6 +42,7 @@ STAGES = {
     "n_neighbors": "graph",
     "weights": "graph",
     "graph": "graph",
+    "neighbors": "graph",
     "regularizer": "regularizer",
     "ridge": "regularizer",
     "normalized": "regularizer",
@@ -122,6 +123,7 @@ class Geometry:
         weights: str | Callable[[Any], Any] = "binary",
         metric: str | Callable[..., float] = "euclidean",
         graph: Any = None,
+        neighbors: Any = None,
         graph_params: Mapping[str, Any] | None = None,
         regularizer: Any = "power",
         powers: Sequence[int] = (3,),
@@ -143,7 +145,7 @@ class Geometry:
             All the data, labelled or not.
         labeled : array-like of bool of shape (n,), default=None
             Which rows are labelled; "random" landmarks prefer these.
-        n_neighbors, weights, metric, graph, graph_params
+        n_neighbors, weights, metric, graph, neighbors, graph_params
             The k-NN graph, see :class:`halfmoon.DataDependentKernel`.
         regularizer, ridge, normalized
             Q, see there.
@@ -163,6 +165,7 @@ class Geometry:
             weights=weights,
             metric=metric,
             graph=graph,
+            neighbors=neighbors,
             graph_params=graph_params,
             regularizer=regularizer,
             powers=cast("tuple[int, ...]", powers),  # checked there
@@ -490,7 +493,8 @@ def _only_powers(earlier: Geometry, settings: GeometrySettings) -> set[str]:
 def _comparable(settings: GeometrySettings) -> bool:
     """Return whether settings can be compared by value: arrays and graphs cannot."""
     values = [getattr(settings, field.name) for field in fields(settings)]
-    return not any(isinstance(value, np.ndarray) or sparse.issparse(value) for value in values)
+    arrays = any(isinstance(value, np.ndarray) or sparse.issparse(value) for value in values)
+    return settings.neighbors is None and not arrays
 
 
 def shepard_weights(distances: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -16,7 +16,15 @@ from sklearn.utils.validation import check_memory
 from halfmoon._validation import check_choice, check_integer, check_mapping, check_random_state, check_real
 from halfmoon.geometry._landmarks import select_landmarks
 from halfmoon.geometry._restriction import Restriction, compute_restriction, compute_restrictions
-from halfmoon.graph import METRICS, NeighborIndex, NeighborLists, SearchOptions, check_graph, graph_of_lists
+from halfmoon.graph import (
+    METRICS,
+    NeighborIndex,
+    NeighborLists,
+    SearchOptions,
+    check_graph,
+    check_neighbors,
+    graph_of_lists,
+)
 from halfmoon.regularizers import (
     AmplifiedResistance,
     GraphRegularizer,
@@ -62,6 +70,7 @@ class GeometrySettings:
     weights: str | Callable[[Any], Any] = "binary"
     metric: str | Callable[..., float] = "euclidean"
     graph: Any = None
+    neighbors: Any = None
     graph_params: Mapping[str, Any] | None = None
     regularizer: Any = "power"
     powers: tuple[int, ...] = (3,)
@@ -81,6 +90,8 @@ class GeometrySettings:
         if isinstance(self.metric, str):
             advice = "Precomputed distances go through graph=knn_graph(...)."
             check_choice("metric", self.metric, METRICS, advice=advice)
+        if self.graph is not None and self.neighbors is not None:
+            raise ValueError("Both 'graph' and 'neighbors' are given, and each says which rows are linked. Give one.")
         parameters = check_mapping("graph_params", self.graph_params)
         unknown = parameters.keys() - OF_GRAPH
         if unknown:
@@ -106,7 +117,13 @@ def index(X: Any, settings: GeometrySettings) -> NeighborIndex:
         seed=_seed(parameters.get("random_state", 0)),
         progress=parameters.get("progress"),
     )
-    return NeighborIndex(X, metric=settings.metric, method=parameters.get("method", "auto"), options=options)
+    return NeighborIndex(
+        X,
+        metric=settings.metric,
+        method=parameters.get("method", "auto"),
+        options=options,
+        only_queries=settings.neighbors is not None,
+    )
 
 
 def _seed(random_state: Any) -> int:
@@ -144,7 +161,10 @@ def _graph(index: NeighborIndex, settings: GeometrySettings) -> sparse.csr_array
     seed = _seed(parameters.pop("random_state", 0))
     for name in (*OF_INDEX, "progress"):
         parameters.pop(name, None)
-    lists = piece(f"neighbours-{k}", partial(check_memory(settings.memory).cache(_lists), index, k))
+    if settings.neighbors is not None:
+        lists = check_neighbors(settings.neighbors, index.X, k, settings.metric)
+    else:
+        lists = piece(f"neighbours-{k}", partial(check_memory(settings.memory).cache(_lists), index, k))
     W, _ = graph_of_lists(index.X, lists, metric=settings.metric, weights=settings.weights, seed=seed, **parameters)
     return W
 

@@ -10,6 +10,7 @@ from halfmoon.graph._components import Components, connected_components
 from halfmoon.graph._duplicates import Duplicates as Duplicates
 from halfmoon.graph._duplicates import RowLookup as RowLookup
 from halfmoon.graph._duplicates import find_duplicates
+from halfmoon.graph._given_lists import check_neighbors as check_neighbors
 from halfmoon.graph._knn import graph_of_lists, knn_graph
 from halfmoon.graph._laplacian import degrees as degrees
 from halfmoon.graph._laplacian import laplacian

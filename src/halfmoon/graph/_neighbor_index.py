@@ -83,6 +83,8 @@ class NeighborIndex:
         `options.query_recall` of their neighbours; "kdtree" and "exact" find them all.
     options : SearchOptions, default=None
         Recall, threads, seed and progress.
+    only_queries : bool, default=False
+        Whether it is asked for new rows alone, the lists of the data being known: what these need is not built.
 
     Attributes
     ----------
@@ -100,7 +102,13 @@ class NeighborIndex:
     """
 
     def __init__(
-        self, X: Any, *, metric: Metric = "euclidean", method: str = "auto", options: SearchOptions | None = None
+        self,
+        X: Any,
+        *,
+        metric: Metric = "euclidean",
+        method: str = "auto",
+        options: SearchOptions | None = None,
+        only_queries: bool = False,
     ) -> None:
         if not callable(metric):
             check_choice("metric", metric, METRICS, advice="Or pass a function of two rows.")
@@ -109,8 +117,15 @@ class NeighborIndex:
         self.options = options if method in QUERIES_FOLLOW else replace(options, query_recall=1.0)
         self.X, self.metric = X, metric
         self.duplicates = find_duplicates(self._measurable(X))
+        if only_queries and method == "auto" and self._has_cells():
+            self.method = "approximate"  # queries go through cells, whatever would be best for the lists
+            return
         self.method = self._choose() if method == "auto" else method
         _ = self._search  # what is expensive happens here; only a copy from a file searches anew for itself
+
+    def _has_cells(self) -> bool:
+        """Return whether there are enough points for queries by cells, and of a kind that these are made for."""
+        return self.n_points >= CELLS_FROM and self.metric in APPROXIMABLE and fits_float32(self.points)
 
     def _measurable(self, X: Any) -> Any:
         return unit_rows(X) if self.metric == "cosine" else X

@@ -6,6 +6,7 @@ nearest cells are found in the same way, on the means of the cells.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -90,11 +91,18 @@ def neighbors_in(keys: NDArray[np.int64]) -> NDArray[np.int32]:
 
 
 def search_tree(
-    searched: Searched, keys: NDArray[np.int64], seed: int, probes: int, kept: int, executor: Executor
+    searched: Searched,
+    keys: NDArray[np.int64],
+    seed: int,
+    probes: int,
+    kept: int,
+    executor: Executor,
+    report: Callable[[int], Any] = lambda done: None,
 ) -> NDArray[np.int64]:
     """Grow one tree and return the lists, with the nearest points of the cells near that of a point merged in.
 
     `kept` points are kept per point by their distances in the tree; the lists hold distances in the space.
+    `report` is called with the number of points that are done.
     """
     cells = ProjectionTree(searched.points, seed, executor)
     near = cells.near(probes, seed, searched.coded, executor)  # as lists are made: no other type is compiled
@@ -102,6 +110,7 @@ def search_tree(
     prepared = (searched, cells, near, kept, keys)
     for (lo, hi), found in zip(pieces, executor.map(_search_near, prepared, pieces), strict=True):
         merged[cells.members[cells.bounds[lo] : cells.bounds[hi]]] = found
+        report(int(cells.bounds[hi]))
     return merged
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -78,7 +79,8 @@ class Refinement:
         enough = float(np.interp(self.search.options.recall, *GROWN))
         for grown in range(1, TREES[1] + 1):
             seed = self.search.draw_seed()
-            self.keys = search_tree(self.searched, self.keys, seed, probes, self.kept, self.executor)
+            report = partial(self._report_rows, "trees")
+            self.keys = search_tree(self.searched, self.keys, seed, probes, self.kept, self.executor, report)
             if grown >= TREES[0]:
                 self._estimate("trees")
                 if self.reached or self.estimate >= enough:
@@ -173,7 +175,13 @@ class Refinement:
         new, pieces = np.empty((self.n, width), np.int64), ranges(self.n, ROWS)
         for (lo, hi), part in zip(pieces, self.executor.map(task, prepared, pieces), strict=True):
             new[lo:hi] = part
+            self._report_rows("neighbours of neighbours", hi)
         return new
+
+    def _report_rows(self, step: str, done: int) -> None:
+        """Report how far a pass over all rows has come; its end is reported with the recall that it has reached."""
+        if done < self.n:
+            self.search.options.report_step(done, self.n, step)
 
 
 def _refine(

@@ -85,6 +85,11 @@ class DataDependentKernel(BaseEstimator):
         Use L_norm = D^-1/2 L D^-1/2, for "power" and "heat".
     graph : None, scipy sparse, ndarray or networkx.Graph, default=None
         A ready-made graph on the rows of X; None builds a k-NN graph.
+    neighbors : tuple of array-like, default=None
+        Nearest neighbours that are known already, as ``(indices, distances)`` of shape (n, m), one list for every row
+        of X: those of UMAP (`precomputed_knn`), pynndescent, faiss or a vector database. The k-NN graph is made of the
+        first `n_neighbors` of each list, the row itself not counted. New points are still searched for among the rows
+        of X, so that an index for these queries is built.
     n_neighbors : int, default=5
         Neighbours in the k-NN graph, and neighbours that a new point is placed by (``extension="graph"``).
     weights : {"binary", "heat", "self-tuning"} or callable, default="binary"
@@ -187,6 +192,7 @@ class DataDependentKernel(BaseEstimator):
         ridge: float = 1e-2,
         normalized: bool = True,
         graph: Any = None,
+        neighbors: Any = None,
         n_neighbors: int = 5,
         weights: str | Callable[[Any], Any] = "binary",
         metric: str | Callable[..., float] = "euclidean",
@@ -212,6 +218,7 @@ class DataDependentKernel(BaseEstimator):
         self.ridge = ridge
         self.normalized = normalized
         self.graph = graph
+        self.neighbors = neighbors
         self.n_neighbors = n_neighbors
         self.weights = weights
         self.metric = metric

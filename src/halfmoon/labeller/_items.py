@@ -148,11 +148,11 @@ def items_of(table: Table) -> Items:
     if table.image_shape is not None:
         return ImageArrays(table.X.reshape(-1, *table.image_shape), names)
     if hasattr(table.X, "columns"):
-        if not table.texts:
+        if not table.text:
             return Rows(table.X, [str(name) for name in table.X.columns], names)
-        rest = table.X.drop(columns=table.texts[0])
+        rest = table.X.drop(columns=table.text[0])
         others = Rows(rest, list(rest.columns)) if len(rest.columns) else None
-        return Texts(table.X[table.texts[0]].fillna("").tolist(), others, names)
+        return Texts(table.X[table.text[0]].fillna("").tolist(), others, names)
     return Rows(table.X, [f"feature {i + 1}" for i in range(min(table.X.shape[1], MOST_CELLS))], names)
 
 

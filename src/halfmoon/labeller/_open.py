@@ -26,6 +26,8 @@ def session_of_file(
     text: str | None = None,
     ignore: Iterable[str] = (),
     categorical: Iterable[str] = (),
+    day_first: bool | None = None,
+    separator: str | None = None,
     image_shape: tuple[int, int, int] | None = None,
     standardize: bool | None = None,
     unlabeled: str | None = None,
@@ -46,7 +48,7 @@ def session_of_file(
         Where labels are kept.
     text : str, default=None
         Column of texts to label, compared by their words.
-    ignore, categorical, standardize, unlabeled
+    ignore, categorical, day_first, separator, standardize, unlabeled
         As for ``halfmoon fit``.
     image_shape : tuple of int, default=None
         Height, width and channels of rows that are pictures.
@@ -55,8 +57,15 @@ def session_of_file(
     **options
         `seed`, and parameters of the model.
     """
-    texts = () if text is None else (text,)
-    table = read_table(path, target=target, ignore=ignore, categorical=categorical, texts=texts)
+    table = read_table(
+        path,
+        target=target,
+        ignore=ignore,
+        categorical=categorical,
+        text=() if text is None else (text,),
+        day_first=day_first,
+        separator=separator,
+    )
     shape = image_shape or looks_like_images(table.X)
     if shape is not None and table.image_shape is None:
         table = _as_images(table, shape)

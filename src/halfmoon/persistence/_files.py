@@ -18,10 +18,10 @@ from halfmoon.exceptions import ModelFileError
 from halfmoon.persistence._contents import TRUSTED, audit, for_file, from_file
 from halfmoon.runtime.atomic_write import atomic_write
 
-__all__ = ["FORMAT_VERSION", "load", "save"]
+__all__ = ["FORMAT_VERSION", "is_model_file", "load", "save"]
 
 FORMAT = "halfmoon model"
-FORMAT_VERSION = 4
+FORMAT_VERSION = 5
 LONGEST_HEADER = 1024
 
 
@@ -114,6 +114,23 @@ def load(path: str | os.PathLike[str]) -> Any:
             f"{path} was refused: {error} Its checksum is right: it was made by other means than halfmoon.save, or "
             "with other versions of scikit-learn and skops. Use it only if you know who made it, and how."
         ) from error
+
+
+def is_model_file(path: str | os.PathLike[str]) -> bool:
+    """Return whether a file says in its first line that `save` has written it, in whichever format version.
+
+    Examples
+    --------
+    >>> from halfmoon.persistence import is_model_file
+    >>> is_model_file(__file__)
+    False
+    """
+    with Path(path).open("rb") as file:
+        line = file.readline(LONGEST_HEADER)
+    try:
+        return bool(json.loads(line)["format"] == FORMAT)
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return False
 
 
 def _skops() -> ModuleType:

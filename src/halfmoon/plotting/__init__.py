@@ -4,7 +4,7 @@ from halfmoon.plotting._components import ComponentSizesDisplay
 from halfmoon.plotting._embedding import EmbeddingDisplay
 from halfmoon.plotting._explanation import ExplanationDisplay
 from halfmoon.plotting._kernel_matrix import KernelMatrixDisplay
-from halfmoon.plotting._learning_curve import LearningCurveDisplay
+from halfmoon.plotting._label_curve import LabelCurveDisplay
 from halfmoon.plotting._regions import DecisionRegionDisplay
 from halfmoon.plotting._spectrum import SpectrumDisplay
 
@@ -14,6 +14,6 @@ __all__ = [
     "EmbeddingDisplay",
     "ExplanationDisplay",
     "KernelMatrixDisplay",
-    "LearningCurveDisplay",
+    "LabelCurveDisplay",
     "SpectrumDisplay",
 ]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from halfmoon._validation import check_integer, labeled_mask
 from halfmoon.kernels import DataDependentKernel
 from halfmoon.plotting._reading import fitted_kernel, unwrap
-from halfmoon.plotting.style import COLORS, GREY, Display
+from halfmoon.plotting.style import COLORS, GREY, Display, draw_legend
 from halfmoon.semi_supervised import LapEstimator
 
 __all__ = ["ComponentSizesDisplay"]
@@ -108,12 +108,12 @@ class ComponentSizesDisplay(Display):
         else:
             self.bars_ = self._draw_pairs(ax, places, self.labeled[:shown])
         ax.set(
-            yscale="log", ylim=(0.7, 2.0 * float(self.sizes.max())), xlim=(0.3, max(shown, 4) + 0.7), ylabel="points"
+            yscale="log", ylim=(0.7, 4.0 * float(self.sizes.max())), xlim=(0.3, max(shown, 4) + 0.7), ylabel="points"
         )
         ax.yaxis.set_major_formatter("{x:g}")
         ax.set_xticks(places if shown <= 20 else places[4::5])
         ax.set_xlabel("component" + self._describe_rest(shown))
-        ax.legend(handles=self._legend_entries(), frameon=False, loc="upper right", ncols=3, fontsize=9)
+        draw_legend(ax, self._legend_entries(), loc="upper right", ncols=3)
         return self
 
     def _draw_pairs(self, ax: Any, places: NDArray[np.int64], labeled: NDArray[np.int64]) -> list[Any]:

@@ -20,7 +20,17 @@ from halfmoon.plotting._reading import (
     unit_diagonal,
     unwrap,
 )
-from halfmoon.plotting.style import EDGE, GREY, LABELED_ENTRY, SEQUENTIAL, Display, color, legend_entry, marker
+from halfmoon.plotting.style import (
+    EDGE,
+    GREY,
+    LABELED_ENTRY,
+    SEQUENTIAL,
+    Display,
+    color,
+    draw_legend,
+    legend_entry,
+    marker,
+)
 
 __all__ = ["EmbeddingDisplay"]
 
@@ -109,7 +119,7 @@ class EmbeddingDisplay(Display):
         ax : matplotlib Axes, default=None
             Where to draw; None makes a figure.
         legend : bool, default=True
-            Draw a legend, or a scale of colours, beside the axes.
+            Draw a legend inside the axes, or a scale of colours beside them.
 
         Returns
         -------
@@ -142,7 +152,7 @@ class EmbeddingDisplay(Display):
         ax : matplotlib Axes, default=None
             Where to draw; None makes a figure.
         legend : bool, default=True
-            Draw a legend, or a scale of colours, beside the axes.
+            Draw a legend inside the axes, or a scale of colours beside them.
 
         Returns
         -------
@@ -195,7 +205,7 @@ class EmbeddingDisplay(Display):
             entries.append(legend_entry("unsure", alpha=FAINTEST, markersize=SMALLEST**0.5, **dot))
         if self.labeled_embedding is not None:
             entries.append(legend_entry("labelled", **LABELED_ENTRY))
-        ax.legend(handles=entries, frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+        draw_legend(ax, entries)
 
 
 def _given(groups: Any) -> Prediction:

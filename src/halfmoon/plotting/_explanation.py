@@ -11,7 +11,7 @@ from scipy import sparse
 
 from halfmoon._validation import check_integer, check_points, take_rows
 from halfmoon.plotting._reading import unwrap
-from halfmoon.plotting.style import EDGE, GREY, SEQUENTIAL, Display, color, legend_entry, marker
+from halfmoon.plotting.style import EDGE, GREY, SEQUENTIAL, Display, color, draw_legend, legend_entry, marker
 from halfmoon.semi_supervised import LapEstimator, PointExplanation
 
 __all__ = ["ExplanationDisplay"]
@@ -19,6 +19,7 @@ __all__ = ["ExplanationDisplay"]
 Matrix = NDArray[np.float64]
 GAP = 0.18  # between images, in widths of one
 LINE = 0.2  # height of a line of text beside images
+SPACING = 1.35  # of lines, in sizes of a letter
 STEPS = 8  # images along a path
 SMALLEST, LARGEST = 40.0, 220.0  # areas of driving rows on a map
 
@@ -154,7 +155,6 @@ class ExplanationDisplay(Display):
             self._draw_map(self._take_axes(ax, (6.2, 4.4)))
         else:
             self._draw_images(self._take_axes(ax, (7.0, 3.6)), self.image_shape)
-        self.ax_.set_title(self.explanation.title, loc="left", fontsize=10)
         return self
 
     def _draw_images(self, ax: Any, shape: tuple[int, ...]) -> None:
@@ -164,23 +164,25 @@ class ExplanationDisplay(Display):
             f"row {row}\n{_label(why, label)}\n{share:+.3f}"
             for row, label, share in zip(why.rows, why.labels, why.shares, strict=False)
         ]
-        _draw_image(ax, self.point, shape, 0.0, 0.0, "the point")
-        for i, image in enumerate(self.drivers):
-            _draw_image(ax, image, shape, (i + 1) * (1.0 + GAP) + GAP, 0.0, captions[i])
         below = -(height + 4.5 * LINE)
+        lowest = below - (height if self.steps is None else 0.0) - 1.5 * LINE
+        path = 1 if self.steps is None else min(STEPS, len(self.steps))
+        width = max((len(self.drivers) + 1) * (1.0 + GAP) + GAP, path * (1.0 + GAP))
+        ax.set(xlim=(-0.05, width), ylim=(lowest, height + 2.0 * LINE), aspect="equal")
+        ax.set_axis_off()
+        size = _font_size(ax)
+        ax.text(0.0, height + 0.5 * LINE, why.title, fontsize=1.2 * size, va="bottom")
+        _draw_image(ax, self.point, shape, (0.0, 0.0), "the point", size)
+        for i, image in enumerate(self.drivers):
+            _draw_image(ax, image, shape, ((i + 1) * (1.0 + GAP) + GAP, 0.0), captions[i], size)
         if self.steps is None or why.path is None:
-            ax.text(0.0, below, why.path_text, fontsize=8, va="bottom")
-            ends, below = 1, below - height
+            ax.text(0.0, below, why.path_text, fontsize=size, va="bottom")
         else:
             chosen = np.unique(np.linspace(0, len(why.path) - 1, min(STEPS, len(why.path))).round().astype(int))
             words = f"path of {len(why.path)} rows" + (f", {len(chosen)} shown" if len(chosen) < len(why.path) else "")
-            ax.text(0.0, below + height + 0.06, f"{words}, length {why.length:.3g}", fontsize=8, va="bottom")
+            ax.text(0.0, below + height + 0.06, f"{words}, length {why.length:.3g}", fontsize=size, va="bottom")
             for i, step in enumerate(chosen):
-                _draw_image(ax, self.steps[step], shape, i * (1.0 + GAP), below, f"row {why.path[step]}")
-            ends = len(chosen)
-        width = max((len(self.drivers) + 1) * (1.0 + GAP) + GAP, ends * (1.0 + GAP))
-        ax.set(xlim=(-0.05, width), ylim=(below - 1.5 * LINE, height + 0.5 * LINE), aspect="equal")
-        ax.set_axis_off()
+                _draw_image(ax, self.steps[step], shape, (i * (1.0 + GAP), below), f"row {why.path[step]}", size)
 
     def _draw_map(self, ax: Any) -> None:
         assert self.background is not None
@@ -225,7 +227,7 @@ class ExplanationDisplay(Display):
                 if name in labels
             ]
             entries.append(legend_entry("hollow: against", color=GREY, marker="o", fillstyle="none", markersize=8))
-        ax.legend(handles=entries, frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(0.0, -0.08), ncols=3)
+        draw_legend(ax, entries, title=self.explanation.title, title_fontsize=9, alignment="left")
 
 
 def _check_shape(n_features: int, shape: tuple[int, ...] | None) -> None:
@@ -246,11 +248,22 @@ def _label(why: PointExplanation, label: Any) -> str:
     return f"target {label:.4g}" if why.of is None else f"label {label}"
 
 
-def _draw_image(ax: Any, row: Matrix, shape: tuple[int, ...], x: float, y: float, caption: str) -> None:
-    """Draw an image of width 1 with its lower left corner at (x, y), and a caption below."""
+def _font_size(ax: Any) -> float:
+    """Return the size of letters, in points, that puts lines of text LINE apart in these axes; at most 8."""
+    box = ax.get_window_extent()
+    (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
+    unit = min(box.width / (right - left), box.height / (high - low)) * 72.0 / ax.figure.dpi  # points
+    return min(8.0, unit * LINE / SPACING)
+
+
+def _draw_image(
+    ax: Any, row: Matrix, shape: tuple[int, ...], corner: tuple[float, float], caption: str, size: float
+) -> None:
+    """Draw an image of width 1 with its lower left corner there, and a caption below."""
+    x, y = corner
     height = shape[0] / shape[1]
     low, high = float(row.min()), float(row.max())
     pixels = ((row - low) / (high - low) if high > low else np.zeros_like(row)).reshape(shape)
     pixels = pixels[:, :, 0] if pixels.ndim == 3 and pixels.shape[2] == 1 else pixels
     ax.imshow(pixels, extent=(x, x + 1.0, y, y + height), cmap="gray_r", interpolation="nearest")
-    ax.text(x + 0.5, y - 0.04, caption, ha="center", va="top", fontsize=8)
+    ax.text(x + 0.5, y - 0.04, caption, ha="center", va="top", fontsize=size)

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from halfmoon._validation import check_features, check_integer, check_real, labeled_mask
 from halfmoon.kernels import DataDependentKernel
 from halfmoon.plotting._reading import class_scores, find_kernel, fitted_kernel, margins, own_examples, unwrap
-from halfmoon.plotting.style import EDGE, GREY, LABELED_ENTRY, Display, color, legend_entry, marker
+from halfmoon.plotting.style import EDGE, GREY, LABELED_ENTRY, Display, color, draw_legend, legend_entry, marker
 
 __all__ = ["DecisionRegionDisplay"]
 
@@ -112,7 +112,7 @@ class DecisionRegionDisplay(Display):
         ax : matplotlib Axes, default=None
             Where to draw; None makes a figure.
         legend : bool, default=True
-            Draw a legend beside the axes.
+            Draw a legend inside the axes.
 
         Returns
         -------
@@ -147,7 +147,7 @@ class DecisionRegionDisplay(Display):
         ax : matplotlib Axes, default=None
             Where to draw; None makes a figure.
         legend : bool, default=True
-            Draw a legend beside the axes.
+            Draw a legend inside the axes.
 
         Returns
         -------
@@ -168,7 +168,7 @@ class DecisionRegionDisplay(Display):
             ax.scatter(*self.landmarks.T, s=38, label="landmark", zorder=3, **rings)
         ax.set(xlim=(self.xx0.min(), self.xx0.max()), ylim=(self.xx1.min(), self.xx1.max()))
         if legend:
-            ax.legend(handles=self._legend_entries(), frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+            draw_legend(ax, self._legend_entries())
         return self
 
     def _legend_entries(self) -> list[Any]:

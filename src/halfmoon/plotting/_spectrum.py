@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halfmoon.plotting._reading import fitted_kernel, unwrap
-from halfmoon.plotting.style import GREY, Display, color, line, marker
+from halfmoon.plotting.style import GREY, Display, color, draw_legend, line, marker
 
 __all__ = ["SpectrumDisplay"]
 
@@ -124,7 +124,7 @@ class SpectrumDisplay(Display):
             )
         ax.set(yscale="log", xlabel="number of the eigenvalue", ylabel=r"eigenvalue of $\hat{Q}$")
         if self.name is not None or self.n_zero:
-            ax.legend(frameon=False, loc="lower right")
+            draw_legend(ax, [drawn for drawn in ax.get_lines() if drawn.get_gid() == "spectrum"], loc="lower right")
         return self
 
     @property

@@ -26,8 +26,8 @@ def progress_callback(listener: Listener) -> Iterator[None]:
     Parameters
     ----------
     listener : callable
-        Called with the name of a stage ("graph", "solves", "interpolation", "tuning"), the steps done and the steps
-        in all. Some stages run several times in one fit.
+        Called with the name of a stage ("graph", "solves", "interpolation", "selection", "tuning"), the steps done
+        and the steps in all. Some stages run several times in one fit.
 
     Examples
     --------

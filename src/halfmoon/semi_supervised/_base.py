@@ -580,7 +580,7 @@ def _sharing_rows(problem: LearningProblem, kernel: DataDependentKernel) -> Lear
 
 
 def _numbers_rows(kernel: DataDependentKernel) -> bool:
-    """Tell whether a graph or a regulariser was given for the rows of X, in their order."""
+    """Tell whether a graph, neighbours or a regulariser were given for the rows of X, in their order."""
     given = kernel.regularizer
     ready = isinstance(given, Regularizer) or sparse.issparse(given) or isinstance(given, np.ndarray)
-    return kernel.graph is not None or ready
+    return kernel.graph is not None or kernel.neighbors is not None or ready

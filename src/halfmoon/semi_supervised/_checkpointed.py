@@ -48,6 +48,8 @@ def _described(value: Any) -> Any:
         return _described_parameters(value)
     if isinstance(value, np.ndarray | sparse.csr_array):
         return value
+    if isinstance(value, list | tuple):
+        return [_described(part) for part in value]
     if isinstance(value, np.random.RandomState | np.random.Generator):
         return type(value).__name__  # what it drew is in the checkpoint
     return str(getattr(value, "__qualname__", None) or repr(value))

@@ -117,9 +117,11 @@ class Diagnosis:
         if ax is None:
             _, ax = plt.subplots(figsize=(5, 2.2), layout="constrained")
         names, values = list(self.scores), np.array(list(self.scores.values()))
-        bars = ax.barh(names, values, color=["#1b6ca8", "#b0b7bf", "#dfe3e8"])
+        bars = ax.barh(range(len(names)), values, height=0.55, color=["#0072b2", "#d55e00", "#8a9199"])
         ax.bar_label(bars, [f"{value:.3f}" for value in values], padding=3, fontsize=9)
-        ax.invert_yaxis()
+        for place, name in enumerate(names):  # inside the axes: beside them they would cover another subplot
+            ax.text(0.0, place - 0.3, f" {name}", va="bottom", fontsize=9)
+        ax.set(yticks=[], ylim=(len(names) - 0.6, -0.75))
         ax.margins(x=0.15)
         ax.set_xlabel("held-out score")
         return ax

@@ -11,7 +11,7 @@ the figures); name an extension to have it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from halfmoon.geometry import Geometry
 from halfmoon.runtime.executor import Executor
+from halfmoon.runtime.progress import report
 from halfmoon.runtime.storable import storable
 from halfmoon.semi_supervised._mixture import KernelMixture
 from halfmoon.semi_supervised._problem import LearningProblem
@@ -137,9 +138,16 @@ def select_mixture(
         names = sorted(set().union(*_mixtures(extension, coverage)))
         list(executor.map(KernelMixture.gram, mixture, names))  # side by side; `mixture` keeps what they are made of
     tried = trials(mixture, problem, extension, coverage)
-    losses = np.array(list(map(Trials.losses, tried) if executor is None else executor.map(_losses_of, None, tried)))
+    losses = np.array(list(map(Trials.losses, tried) if executor is None else _reported(executor, tried)))
     best, ridge = np.unravel_index(losses.argmin(), losses.shape)
     return tried[best].choice(int(ridge), "leave-one-out" if extension == "auto" else "named; ridge by leave-one-out")
+
+
+def _reported(executor: Executor, tried: list[Trials]) -> Iterator[Vector]:
+    """Yield the losses of every mixture, and report each."""
+    for done, losses in enumerate(executor.map(_losses_of, None, tried), start=1):
+        report("selection", done, len(tried))
+        yield losses
 
 
 def _losses_of(_: None, of_mixture: Trials) -> Vector:

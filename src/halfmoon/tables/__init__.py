@@ -2,7 +2,7 @@
 
 from halfmoon.tables._fit import PreparedTable, Recipe, fit_table, prepare_table
 from halfmoon.tables._model import TableModel
-from halfmoon.tables._read import IN_SUFFIXES, read_table
+from halfmoon.tables._read import IN_SUFFIXES, read_columns, read_table
 from halfmoon.tables._table import Table, known_columns
 from halfmoon.tables._targets import class_names, class_texts, given_labels, labeled_rows, regression_values
 from halfmoon.tables._write import OUT_SUFFIXES, check_writable, write_columns
@@ -22,6 +22,7 @@ __all__ = [
     "known_columns",
     "labeled_rows",
     "prepare_table",
+    "read_columns",
     "read_table",
     "regression_values",
     "write_columns",

@@ -1,4 +1,4 @@
-"""Read a folder of images: subfolders are classes, images in the folder itself are unlabelled."""
+"""Read a folder of images: subfolders are classes; images in "unlabeled" or in the folder itself have no label."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ __all__ = ["read_images"]
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".pgm", ".ppm")
 SIDE = 32  # pixels that larger images, and images of several sizes, are brought to
+NO_CLASS = ("unlabeled", "unlabelled")  # folders of images without a label
 GREY = ("1", "L", "LA", "I", "I;16", "F")
 
 
@@ -32,6 +33,7 @@ def read_images(folder: Path, shape: tuple[int, int, int] | None, wanted: Wanted
     wanted : Wanted
         What is asked for; images have neither columns nor a choice of targets.
     """
+    wanted.check_no_separator(folder)
     wanted.check_no_names(folder)
     wanted.check_own_target(folder, "folder", "the subfolders are the classes")
     files = sorted(file for file in folder.rglob("*") if file.is_file() and not file.name.startswith("."))
@@ -43,11 +45,17 @@ def read_images(folder: Path, shape: tuple[int, int, int] | None, wanted: Wanted
     for pixels, file in zip(X, images, strict=True):
         pixels[:] = _pixels(file, shape)
     names = [file.relative_to(folder) for file in images]
-    classes = np.array([name.parts[0] if len(name.parts) > 1 else None for name in names], dtype=object)
+    classes = np.array([_class_of(name) for name in names], dtype=object)
     notes = [f"images are brought to {shape[1]} x {shape[0]} pixels, {'grey' if shape[2] == 1 else 'in colour'}"]
     if len(files) > len(images):
         notes.append(f"{len(files) - len(images)} files that are not images are left out")
     return Table(folder, X, classes, "folder", "image", [str(name) for name in names], shape, notes)
+
+
+def _class_of(name: Path) -> str | None:
+    """Return the class of an image: the first folder on its path, unless that says that there is none."""
+    folder = name.parts[0] if len(name.parts) > 1 else None
+    return None if folder is None or folder.lower() in NO_CLASS else folder
 
 
 def _common_shape(images: list[Path]) -> tuple[int, int, int]:

@@ -20,6 +20,7 @@ def read_libsvm(path: Path, wanted: Wanted) -> Table:
     """Return sparse features and labels; the label nan is an unlabelled row."""
     from sklearn.datasets import load_svmlight_file
 
+    wanted.check_no_separator(path)
     wanted.check_no_names(path)
     wanted.check_own_target(path, "label", "a label begins each line")
     try:

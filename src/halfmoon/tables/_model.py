@@ -39,7 +39,8 @@ class TableModel(BaseEstimator):
     target : str or None
         Column of the target.
     columns : dict of str to str, or None
-        Kind of every column of features, "number" or "text"; None if features have no names.
+        Kind of every column of features: "number", "text" (categories), "words", "date " with its format, or
+        "384 numbers" for vectors; None if features have no names.
     classes : ndarray or None
         Names of the classes, in the order of probabilities.
     image_shape : tuple of int or None
@@ -84,9 +85,9 @@ class TableModel(BaseEstimator):
         """The last step: a semi-supervised estimator, or k-means."""
         return self.pipeline.steps[-1][1]
 
-    def read(self, path: str | Path, target: str | None = None) -> Table:
+    def read(self, path: str | Path, target: str | None = None, separator: str | None = None) -> Table:
         """Read a data file for this model."""
-        return read_table(path, target=target, columns=self.columns, image_shape=self.image_shape)
+        return read_table(path, target=target, separator=separator, columns=self.columns, image_shape=self.image_shape)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class, number or cluster of every row of a table, a data frame or an array."""

@@ -1,6 +1,7 @@
-"""From columns to features: text is one-hot encoded, missing values are filled in, numbers are standardised.
+"""From columns to features.
 
-All of it is a scikit-learn transformer that the model keeps, so that new data goes the same way.
+Categories are one-hot encoded, words weighed by TF-IDF, dates become days, missing values are filled in, numbers are
+standardised. All of it is a scikit-learn transformer that the model keeps, so that new data goes the same way.
 """
 
 from __future__ import annotations
@@ -9,26 +10,24 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.compose import ColumnTransformer
-from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
 from halfmoon._validation import SMALLEST
+from halfmoon.tables._dates import DATE, ISO, as_days, is_date
+from halfmoon.tables._kinds import MAX_CATEGORIES, Kinds, find_kinds, ready_numbers
 from halfmoon.tables._numbers import LARGEST, fault
-from halfmoon.tables._table import NUMBER, PROSE, SHOWN, TEXT, Table
+from halfmoon.tables._table import NUMBER, SHOWN, TEXT, WORDS, Table, listed
+from halfmoon.tables._vectors import CommonScaler, feature_names, stack_vectors, width_of
 
 __all__ = ["Preparation", "check_scales", "plan_preparation", "typed_features", "unseen_categories"]
 
 MISSING_TEXT = "(missing)"
-TOPICS = 100  # features that the words of a column of texts are summed up to
-MAX_CATEGORIES = 100  # of a column; rarer texts share one feature
-USED = (NUMBER, TEXT, PROSE)  # kinds; any other is the reason why a column is left out
-IDENTIFIER_SHARE, IDENTIFIER_ROWS = 0.9, 20  # so many different texts in at least so many rows name the rows
+MAX_WORDS = 10_000  # of a column, the most frequent ones
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,7 @@ class Preparation:
     Attributes
     ----------
     columns : dict of str to str, or None
-        Kind of every column that is used, "number", "text" or "prose"; None for tables that do not name their columns.
+        Kind of every column that is used; None for tables that do not name their columns.
     transformer : transformer
         Not fitted yet.
     notes : list of str
@@ -59,21 +58,47 @@ def plan_preparation(table: Table, *, standardize: bool) -> Preparation:
         empty = int(np.isnan(X).sum())
         notes = [f"{empty} missing values are replaced by the median of their feature"] if empty else []
         return Preparation(None, _numbers(standardize), notes)
-    kinds = _kinds(table)
-    columns = {name: kind for name, kind in kinds.items() if kind in USED}
-    if not columns:
+    kinds = find_kinds(table)
+    if not kinds.columns:
         raise table.error("there is no column of features besides the target.")
-    numbers, texts = ([name for name, kind in columns.items() if kind == wanted] for wanted in (NUMBER, TEXT))
-    prose = [name for name, kind in columns.items() if kind == PROSE]
-    transformer = _by_kind(table, numbers, texts, prose, standardize) if texts or prose else _numbers(standardize)
-    notes = [f"texts are compared by their words: {_listed(prose)}"] if prose else []
-    return Preparation(columns, transformer, [*_left_out(kinds), *notes, *_notes(X, numbers, texts)])
+    parts = _Columns.of(kinds.columns)
+    for name in parts.words:
+        if not X[name].dropna().astype(str).str.contains(r"\w\w").any():
+            raise table.error(f"column {name!r} has no words of two letters or more. Leave it out of --text.")
+    return Preparation(kinds.columns, parts.transformer(standardize), _notes(X, kinds, parts))
 
 
-def _by_kind(table: Table, numbers: list[str], texts: list[str], prose: list[str], standardize: bool) -> Any:
-    parts: list[tuple[str, Any, Any]] = [("numbers", _numbers(standardize), numbers), ("texts", _texts(), texts)]
-    parts += [(f"words of {name}", _words(table, name), name) for name in prose]
-    return ColumnTransformer([part for part in parts if part[2]], sparse_threshold=0.0)
+@dataclass(frozen=True)
+class _Columns:
+    """The columns that are used, by what is done to them."""
+
+    numbers: list[str]
+    dates: list[str]
+    texts: list[str]
+    words: list[str]
+    vectors: dict[str, int]  # with their length
+
+    @classmethod
+    def of(cls, columns: dict[str, str]) -> _Columns:
+        numbers, texts, words = ([name for name, kind in columns.items() if kind == k] for k in (NUMBER, TEXT, WORDS))
+        widths = {name: width_of(kind) for name, kind in columns.items()}
+        vectors = {name: width for name, width in widths.items() if width is not None}
+        return cls(numbers, [name for name, kind in columns.items() if is_date(kind)], texts, words, vectors)
+
+    def transformer(self, standardize: bool) -> Any:
+        """Return what makes features of these columns."""
+        measured = [*self.numbers, *self.dates]
+        if not (self.texts or self.words or self.vectors):
+            return _numbers(standardize)
+        parts: list[tuple[str, Any, Any]] = [
+            ("numbers", _numbers(standardize), measured),
+            ("texts", _texts(), self.texts),
+        ]
+        scaler = CommonScaler() if standardize else "passthrough"
+        parts += [(f"vectors of {name}", scaler, feature_names(name, width)) for name, width in self.vectors.items()]
+        parts += [(f"words of {name}", _words(), name) for name in self.words]
+        # Words are sparse, and so is a table that has them; without them nothing is.
+        return ColumnTransformer([part for part in parts if part[2]], sparse_threshold=1.0 if self.words else 0.0)
 
 
 def _numbers(standardize: bool) -> Any:
@@ -88,92 +113,44 @@ def _texts() -> Any:
     return make_pipeline(SimpleImputer(strategy="constant", fill_value=MISSING_TEXT), encoder)
 
 
-def _words(table: Table, name: str) -> Any:
-    """Return word frequencies, summed up to a few features by their singular vectors."""
-    texts = _prose_of(table.X[name])
-    try:
-        size = len(TfidfVectorizer().fit(texts).vocabulary_)
-    except ValueError as error:
-        raise table.error(f"column {name!r}: there are no words in it.") from error
-    topics = max(1, min(TOPICS, size - 1, len(texts) - 1))
-    return make_pipeline(TfidfVectorizer(sublinear_tf=True), TruncatedSVD(topics, random_state=0))
+def _words() -> Any:
+    return TfidfVectorizer(sublinear_tf=True, max_features=MAX_WORDS)
 
 
-def _prose_of(column: Any) -> Any:
-    return column.astype(object).where(column.notna(), "").map(str)
-
-
-def _kinds(table: Table) -> dict[str, str]:
-    """Return for every column "number" or "text", or why it is left out."""
-    X = table.X
-    filled, ready = X.notna().any(), _ready_numbers(X)
-    kinds = {}
-    for name, has_cells, is_ready in zip(X.columns, filled, ready, strict=True):
-        if not has_cells:
-            kinds[name] = "empty"
-        elif name in table.categorical:
-            kinds[name] = TEXT
-        elif name in table.texts:
-            kinds[name] = PROSE
-        else:
-            kinds[name] = NUMBER if is_ready else _kind(table, name)
-    return kinds
-
-
-def _ready_numbers(X: Any) -> NDArray[np.bool_]:
-    """Return which columns hold numbers of numpy: they are read all at once, as a call for each of 10,000 is slow."""
-    return np.array([isinstance(dtype, np.dtype) and dtype.kind in "fiub" for dtype in X.dtypes], dtype=bool)
-
-
-def _kind(table: Table, name: str) -> str:
-    """Return "number" or "text" for a column that is not empty, or why it is left out."""
-    import pandas as pd
-
-    column = table.X[name]
-    present = column[column.notna()]
-    if _is_numeric(column):
-        return NUMBER
-    numbers = pd.to_numeric(present.astype(str), errors="coerce")
-    if numbers.notna().mean() > 0.5:
-        # Mostly numbers: a word among them is a slip, and as a text column it would be a silent one.
-        _numbers_of(table, name, advice="Correct it, empty the cell, or name the column as categorical.")
-        return NUMBER
-    different = present.astype(str).nunique()
-    if len(present) >= IDENTIFIER_ROWS and different > IDENTIFIER_SHARE * len(present):
-        return f"{different} different texts in {len(column)} rows"
-    return TEXT
-
-
-def _is_numeric(column: Any) -> bool:
-    import pandas as pd
-
-    kinds = (pd.api.types.is_numeric_dtype, pd.api.types.is_datetime64_any_dtype, pd.api.types.is_timedelta64_dtype)
-    # True and False are objects as soon as one is missing, and must not become texts by that.
-    return any(kind(column.dtype) for kind in kinds) or pd.api.types.infer_dtype(column, skipna=True) == "boolean"
-
-
-def _left_out(kinds: dict[str, str]) -> list[str]:
-    return [
-        f"column {name!r} is left out: it is empty" if kind == "empty" else f"column {name!r} is left out: {kind}"
-        for name, kind in kinds.items()
-        if kind not in USED
-    ]
-
-
-def _notes(X: Any, numbers: list[str], texts: list[str]) -> list[str]:
-    """Return notes on what is encoded and what is filled in."""
-    notes = []
-    if texts:
-        notes.append(f"text is one-hot encoded: {_listed(texts)}")
+def _notes(X: Any, kinds: Kinds, parts: _Columns) -> list[str]:
+    """Return notes on what is left out, encoded and filled in."""
+    notes = [f"column {name!r} is left out: {reason}" for name, reason in kinds.left_out.items()]
+    notes += [f"column {name!r} counts the rows; --ignore {name} if that says nothing" for name in kinds.counters]
+    if parts.texts:
+        notes.append(f"text is one-hot encoded: {_listed(parts.texts)}")
+    if parts.words:
+        notes.append(f"words become TF-IDF features: {_listed(parts.words)}")
+    if parts.vectors:
+        lengths = [f"{name} ({width} numbers)" for name, width in parts.vectors.items()]
+        notes.append(f"vectors are scaled as a whole: {_listed(lengths)}")
+    if parts.dates:
+        forms = [_as_example(name, kinds.columns[name]) for name in parts.dates]
+        notes.append(f"dates become days, a number: {_listed(forms)}")
     empty = X.isna().sum().to_dict()
-    holes = [name for name in numbers if empty[name]]
-    if holes:
-        total = sum(empty[name] for name in holes)
-        notes.append(f"{total} missing numbers are replaced by the median of their column: {_listed(holes)}")
-    holes = [name for name in texts if empty[name]]
-    if holes:
-        notes.append(f"missing texts are a category of their own: {_listed(holes)}")
+    for names, what in (
+        ([*parts.numbers, *parts.dates], "missing numbers are replaced by the median of their column"),
+        (parts.texts, "missing texts are a category of their own"),
+        (parts.words, "missing texts have no words"),
+    ):
+        holes = [name for name in names if empty[name]]
+        if holes:
+            count = f"{sum(empty[name] for name in holes)} " if names and names is not parts.texts else ""
+            notes.append(f"{count}{what}: {_listed(holes)}")
     return notes
+
+
+def _as_example(name: str, kind: str) -> str:
+    """Return the name of a column of dates, and how 31 December 2024 is written in it."""
+    import datetime
+
+    form = kind.removeprefix(DATE)
+    day = datetime.datetime(2024, 12, 31)
+    return name if form == ISO else f"{name} (31 December is {day.strftime(form)})"
 
 
 def _listed(names: list[str]) -> str:
@@ -198,17 +175,34 @@ def typed_features(table: Table, columns: dict[str, str] | None, n_features: int
         return _checked_matrix(table, n_features)
     if not hasattr(X, "columns"):
         raise table.error(f"the model knows columns by name ({_listed(list(columns))}) and this file has no names.")
-    missing = [name for name in columns if name not in X.columns]
-    if missing:
-        why = "the target here" if missing[0] == table.target_name else "missing"
-        raise table.error(f"the column {missing[0]!r} that the model was fitted with is {why}.")
+    _check_columns(table, columns)
     import pandas as pd
 
-    numbers, texts = ([name for name, kind in columns.items() if kind == wanted] for wanted in (NUMBER, TEXT))
-    words = {name: _prose_of(X[name]) for name, kind in columns.items() if kind == PROSE}
-    cells = {name: _texts_of(X[name]) for name in texts} | words
-    parts = [_typed_numbers(table, numbers), pd.DataFrame(cells, index=X.index)]
-    return pd.concat(parts, axis=1)[list(columns)]
+    parts = _Columns.of(columns)
+    frames = [_typed_numbers(table, parts.numbers)]
+    for name, width in parts.vectors.items():
+        frames.append(pd.DataFrame(stack_vectors(table, name, width), columns=feature_names(name, width)))
+    others = {name: _days_of(table, name, columns[name]) for name in parts.dates}
+    others |= {name: _texts_of(X[name]).to_numpy(dtype=object) for name in parts.texts}
+    others |= {name: _texts_of(X[name]).fillna("").to_numpy(dtype=object) for name in parts.words}
+    frames.append(pd.DataFrame(others, index=range(len(X))))
+    order = [part for name in columns for part in _features_of(name, parts)]
+    return pd.concat([frame.set_index(X.index) for frame in frames], axis=1)[order]
+
+
+def _features_of(name: str, parts: _Columns) -> list[str]:
+    return feature_names(name, parts.vectors[name]) if name in parts.vectors else [name]
+
+
+def _check_columns(table: Table, columns: dict[str, str]) -> None:
+    """Refuse a table without some of the columns that a model was fitted with."""
+    missing = [name for name in columns if name not in table.X.columns]
+    if table.target_name in missing:
+        raise table.error(f"the column {table.target_name!r} that the model was fitted with is the target here.")
+    if missing:
+        what = "column" if len(missing) == 1 else f"{len(missing)} columns"
+        verb = "is" if len(missing) == 1 else "are"
+        raise table.error(f"the {what} {listed(missing)} that the model was fitted with {verb} missing.")
 
 
 def _typed_numbers(table: Table, names: list[str]) -> Any:
@@ -216,12 +210,25 @@ def _typed_numbers(table: Table, names: list[str]) -> Any:
     import pandas as pd
 
     X = table.X[names]
-    ready = _ready_numbers(X)
+    ready = ready_numbers(X)
     values = np.zeros(X.shape)
     values[:, ready] = X.loc[:, ready].to_numpy(dtype=np.float64)
     for i in np.flatnonzero(~ready | (np.abs(values) > LARGEST).any(axis=0)):
-        values[:, i] = _numbers_of(table, names[i], advice="Correct it or empty the cell.")
-    return pd.DataFrame(values, columns=names, index=X.index)
+        values[:, i] = _numbers_of(table, names[i])
+    return pd.DataFrame(values, columns=names)
+
+
+def _days_of(table: Table, name: str, kind: str) -> Any:
+    """Return a column of dates as days; an error names the row of a cell that is no date of this format."""
+    column = table.X[name]
+    days = as_days(column, kind)
+    wrong = np.flatnonzero(np.isnan(days) & column.notna().to_numpy())
+    if len(wrong):
+        raise table.error(
+            f"{table.row(int(wrong[0]))}, column {name!r}: {column.iloc[wrong[0]]!r} is no date of the format "
+            f"{kind.removeprefix(DATE)} that the column has. Correct it or empty the cell."
+        )
+    return days
 
 
 def check_scales(table: Table, features: Any) -> None:
@@ -278,20 +285,19 @@ def unseen_categories(table: Table, features: Any, transformer: Any) -> list[str
     return notes
 
 
-def _numbers_of(table: Table, name: str, *, advice: str) -> Any:
+def _numbers_of(table: Table, name: str) -> Any:
     """Return a column as float64; an error names the row of a text, of an infinite value or of one too large."""
     import pandas as pd
 
     column = table.X[name]
-    if pd.api.types.is_datetime64_any_dtype(column.dtype):
-        column = (column - pd.Timestamp(0, tz=column.dt.tz)).dt.total_seconds()
-    elif pd.api.types.is_timedelta64_dtype(column.dtype):
+    if pd.api.types.is_timedelta64_dtype(column.dtype):
         column = column.dt.total_seconds()
     numbers = pd.to_numeric(column.astype(object), errors="coerce").astype(np.float64).to_numpy()
     wrong = np.flatnonzero((np.isnan(numbers) & column.notna().to_numpy()) | (np.abs(numbers) > LARGEST))
     if len(wrong):
         i, value = int(wrong[0]), column.iloc[wrong[0]]
         shown = repr(value) if isinstance(value, str) else value
+        advice = f"Correct it or empty the cell; if {name!r} holds names, fit it with --categorical."
         raise table.error(f"{table.row(i)}, column {name!r}: {shown} {fault(numbers[i], advice)}")
     return numbers
 

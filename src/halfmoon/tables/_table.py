@@ -13,9 +13,21 @@ from numpy.typing import NDArray
 
 from halfmoon.exceptions import DataFileError
 
-__all__ = ["NUMBER", "PROSE", "SHOWN", "TEXT", "Table", "as_cells", "first_line", "known_columns", "take_target"]
+__all__ = [
+    "NUMBER",
+    "SHOWN",
+    "TEXT",
+    "WORDS",
+    "Table",
+    "as_cells",
+    "first_line",
+    "known_columns",
+    "listed",
+    "take_target",
+]
 
-NUMBER, TEXT, PROSE = "number", "text", "prose"  # kinds of columns
+# Kinds of columns: numbers, names of categories, texts whose words count. There are dates and vectors besides.
+NUMBER, TEXT, WORDS = "number", "text", "words"
 SHOWN = 8  # names of columns that a message lists
 
 
@@ -43,8 +55,10 @@ class Table:
         What the reader should know.
     categorical : tuple of str
         Columns of features that are names of categories, whatever they look like.
-    texts : tuple of str
-        Columns of features that are texts of many words.
+    text : tuple of str
+        Columns of features whose words count, whatever they look like.
+    day_first : bool or None
+        Whether 01/02/2024 is in February; None: the cells must tell.
     """
 
     path: Path
@@ -56,7 +70,8 @@ class Table:
     image_shape: tuple[int, int, int] | None = None
     notes: list[str] = field(default_factory=list)
     categorical: tuple[str, ...] = ()
-    texts: tuple[str, ...] = ()
+    text: tuple[str, ...] = ()
+    day_first: bool | None = None
 
     def row(self, i: int) -> str:
         """Return how row i is called in messages."""
@@ -87,8 +102,13 @@ def known_columns(wanted: str, names: list[str]) -> str:
     near = difflib.get_close_matches(wanted, names, n=1)
     if near:
         return f"Did you mean {near[0]!r}?"
+    return f"It has {listed(names)}."
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names in quotes, the first ones if there are many."""
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return f"It has {', '.join(repr(name) for name in names[:SHOWN])}{more}."
+    return ", ".join(repr(name) for name in names[:SHOWN]) + more
 
 
 def first_line(error: Exception) -> str:

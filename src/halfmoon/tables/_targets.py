@@ -39,7 +39,22 @@ def given_labels(table: Table, unlabeled: str | None = None) -> NDArray[np.bool_
     """Return which rows have a target: the cell is not empty and not the mark of unlabelled rows."""
     if table.target is None:
         return np.zeros(table.X.shape[0], dtype=bool)
+    _check_single(table)
     return np.array([not _is_empty(value, unlabeled) for value in table.target], dtype=bool)
+
+
+def _check_single(table: Table) -> None:
+    """Refuse targets of several values per row."""
+    assert table.target is not None
+    several = next(
+        (i for i, cell in enumerate(table.target) if isinstance(cell, list | tuple | set | np.ndarray)), None
+    )
+    if several is not None:
+        raise table.error(
+            f"{table.row(several)}, column {table.target_name!r}: the target is a list, and a model has one target per "
+            "row. For several labels per row, make a column of yes and no for each label and fit a model for each, "
+            "ignoring the others; for several numbers, a column for each."
+        )
 
 
 def _is_empty(value: Any, mark: str | None) -> bool:

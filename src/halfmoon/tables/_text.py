@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halfmoon.exceptions import DataFileError
+from halfmoon.tables._separators import Dialect, find_dialect, with_points
 from halfmoon.tables._wanted import Wanted
 
 __all__ = ["read_delimited"]
@@ -20,38 +21,45 @@ __all__ = ["read_delimited"]
 MISSING = ("", "NA", "NaN", "?")  # cells without a value; pandas' longer list has words that name classes, as "None"
 
 
-def read_delimited(path: Path, separator: str, wanted: Wanted) -> tuple[Any, NDArray[np.int64]]:
-    """Return a text file as a data frame, and the line of each of its rows; every line must be complete.
+def read_delimited(path: Path, own: str, wanted: Wanted) -> tuple[Any, NDArray[np.int64], list[str]]:
+    """Return a text file as a data frame, the line of each of its rows, and notes; every line must be complete.
 
     pandas finds the types of columns, but for those that are wanted as text: found file by file, a type makes "10" of
-    one file "10.0" of the next.
+    one file "10.0" of the next. `own` is the separator that the suffix stands for.
     """
     import pandas as pd
 
     try:
-        layout = _check_lines(path, separator, wanted)
+        dialect = find_dialect(path, own, wanted.separator)
+        layout = _check_lines(path, dialect, wanted)
         frame = pd.read_csv(
             path,
-            sep=separator,
+            sep=dialect.separator,
+            decimal="," if dialect.decimal_comma else ".",
             encoding="utf-8-sig",
             header=None,
             names=layout.header,
             skiprows=layout.records_above,
             skip_blank_lines=not layout.blank_is_row,
             keep_default_na=False,
-            na_values=list(MISSING),
+            na_values=[] if wanted.as_written else list(MISSING),
             dtype={name: str for name in layout.header if wanted.is_text(name)},
             low_memory=False,
         )
     except UnicodeDecodeError as error:
-        raise DataFileError(f"{path}: the file is not UTF-8 text ({error.reason}). Save it as UTF-8.") from error
+        raise DataFileError(
+            f"{path}: the file is not UTF-8 text ({error.reason}). Save it as UTF-8; Excel calls that 'CSV UTF-8'."
+        ) from error
     except (csv.Error, pd.errors.ParserError) as error:
         raise DataFileError(f"{path}: the file cannot be read ({error}).") from error
     if len(frame) != len(layout.lines):
         raise DataFileError(
             f"{path}: there are {len(frame)} rows on {len(layout.lines)} lines. Remove quoted blanks that stand alone."
         )
-    return frame, layout.lines
+    if wanted.as_written:
+        return frame, layout.lines, []
+    texts = [name for name in layout.header if wanted.is_text(name) and name != wanted.target]
+    return with_points(frame, dialect.decimal_comma, texts), layout.lines, dialect.notes(own)
 
 
 @dataclass(frozen=True)
@@ -68,14 +76,17 @@ class _Layout:
         return len(self.header) == 1
 
 
-def _check_lines(path: Path, separator: str, wanted: Wanted) -> _Layout:
+def _check_lines(path: Path, dialect: Dialect, wanted: Wanted) -> _Layout:
     """Return the header and the numbers of the lines that hold a row.
 
     pandas fills lines that are too short with missing values and does not say which line a row came from.
     """
     with path.open(encoding="utf-8-sig", newline="") as text:
-        reader = csv.reader(text, delimiter=separator)
+        reader = csv.reader(text, delimiter=dialect.separator)
+        if dialect.declared:
+            next(reader)
         header, records_above = _find_header(reader)
+        records_above += dialect.declared
         _check_header(path, header, wanted)
         lines = []
         for fields in reader:
@@ -83,7 +94,8 @@ def _check_lines(path: Path, separator: str, wanted: Wanted) -> _Layout:
                 continue
             if len(fields or [""]) != len(header):
                 raise DataFileError(
-                    f"{path}: line {reader.line_num} has {len(fields)} cells and the header has {len(header)}."
+                    f"{path}: line {reader.line_num} has {len(fields)} cells and the header has {len(header)}. "
+                    f"The separator is {dialect.separator!r}; --separator names another one."
                 )
             lines.append(reader.line_num)
     return _Layout(header, records_above, np.array(lines, dtype=np.int64))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -78,7 +79,7 @@ def write_columns(columns: Mapping[str, NDArray[Any]], path: str | Path) -> None
 
 def _write_text(separator: str) -> Callable[[Mapping[str, NDArray[Any]], Any], None]:
     def write(columns: Mapping[str, NDArray[Any]], file: Any) -> None:
-        harmless = {_harmless(name): _harmless_cells(values) for name, values in columns.items()}
+        harmless = {_harmless(name): _harmless_cells(values) for name, values in _written(columns).items()}
         texts = [*harmless, *(value for values in harmless.values() if values.dtype == object for value in values)]
         returns = any("\r" in text for text in texts if isinstance(text, str))
         quoting = csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL  # which leaves a carriage return bare
@@ -104,8 +105,28 @@ def _harmless(value: Any) -> Any:
     return value
 
 
+def _written(columns: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """Return columns with vectors written out as lists: pandas would shorten long ones."""
+    return {
+        name: np.array([_as_text(cell) for cell in cells], dtype=object) if _is_nested(cells) else cells
+        for name, cells in columns.items()
+    }
+
+
+def _is_nested(cells: NDArray[Any]) -> bool:
+    return cells.dtype == object and any(isinstance(cell, list | np.ndarray) for cell in cells)
+
+
+def _as_text(cell: Any) -> Any:
+    return json.dumps(np.asarray(cell).tolist()) if isinstance(cell, list | np.ndarray) else cell
+
+
 def _write_npz(columns: Mapping[str, NDArray[Any]], file: Any) -> None:
-    arrays: dict[str, Any] = dict(columns)
+    # Objects would be pickled: texts are stored as such.
+    arrays: dict[str, Any] = {
+        name: np.array([str(cell) for cell in cells]) if np.asarray(cells).dtype.kind == "O" else cells
+        for name, cells in _written(columns).items()
+    }
     np.savez_compressed(file, **arrays)
 
 

@@ -10,12 +10,12 @@ from sklearn.linear_model import Ridge
 from sklearn.svm import SVC
 
 from halfmoon import LapRLSClassifier, LapRLSRegressor
-from halfmoon.plotting import LearningCurveDisplay
+from halfmoon.plotting import LabelCurveDisplay
 
 
 def test_same_draws_for_all(blobs):
     X, y, _ = blobs
-    display = LearningCurveDisplay.from_estimator(
+    display = LabelCurveDisplay.from_estimator(
         {"first": SVC(), "second": SVC(), "LapRLS": LapRLSClassifier(kernel=KERNEL)},
         X[:90], y[:90], X[90:], y[90:], sizes=[3, 6], n_draws=3, supervised=["first", "second"], random_state=1,
     )  # fmt: skip
@@ -44,7 +44,7 @@ def test_every_class_is_drawn(blobs):
             return super().fit(X, y)
 
     names = np.array(["red", "green", "blue"])[y]
-    LearningCurveDisplay.from_estimator(
+    LabelCurveDisplay.from_estimator(
         {"spy": Spy()}, pd.DataFrame(X), names.tolist(), pd.DataFrame(X), names, sizes=[3], supervised=["spy"]
     )
     assert len(seen) == 10
@@ -55,7 +55,7 @@ def test_every_class_is_drawn(blobs):
 def test_labels_of_every_kind(blobs, kind):
     X, y, _ = blobs
     labels = np.where(y == 0, "yes", "no") if kind is str else (y == 0).astype(kind)
-    display = LearningCurveDisplay.from_estimator(
+    display = LabelCurveDisplay.from_estimator(
         {"LapRLS": LapRLSClassifier(kernel=KERNEL)}, X, labels, X, labels, sizes=[6], n_draws=1, random_state=0
     )
     assert display.curves["LapRLS"][1][0] < 0.5
@@ -64,7 +64,7 @@ def test_labels_of_every_kind(blobs, kind):
 
 def test_regression(blobs):
     X = blobs[0]
-    display = LearningCurveDisplay.from_estimator(
+    display = LabelCurveDisplay.from_estimator(
         {"LapRLS": LapRLSRegressor(kernel=KERNEL)}, X, X[:, 0], X, X[:, 0], sizes=[10, 40], n_draws=2
     )
     assert "R^2" in display.ax_.get_ylabel()
@@ -74,26 +74,26 @@ def test_tables():
     records = [{"method": m, "n_labeled": n, "error": e} for m, n, e in [("a", 5, 0.5), ("a", 9, 0.3), ("b", 9, 1)]]
     frame = pd.DataFrame(records)
     for table in (records, frame, frame.to_dict("list")):
-        display = LearningCurveDisplay(table, error_name="loss").plot(ax=plt.figure().add_subplot())
+        display = LabelCurveDisplay(table, error_name="loss").plot(ax=plt.figure().add_subplot())
         assert list(display.curves) == ["a", "b"]
         assert display.curves["b"][0].tolist() == [9]
         assert display.ax_.get_ylabel() == "loss"
     with pytest.raises(ValueError, match=r"no column \['error'\]"):
-        LearningCurveDisplay(frame[["method", "n_labeled"]])
+        LabelCurveDisplay(frame[["method", "n_labeled"]])
     with pytest.raises(ValueError, match="empty"):
-        LearningCurveDisplay(frame[:0])
+        LabelCurveDisplay(frame[:0])
     with pytest.raises(ValueError, match="no column"):
-        LearningCurveDisplay([])
+        LabelCurveDisplay([])
 
 
 def test_errors(blobs):
     X, y, few = blobs
     data = (X, y, X, y)
     with pytest.raises(ValueError, match=r"supervised=\['SVM'\] are not among"):
-        LearningCurveDisplay.from_estimator({"SVC": SVC()}, *data, sizes=[5], supervised=["SVM"])
+        LabelCurveDisplay.from_estimator({"SVC": SVC()}, *data, sizes=[5], supervised=["SVM"])
     with pytest.raises(ValueError, match="classifiers or regressors but not both"):
-        LearningCurveDisplay.from_estimator({"SVC": SVC(), "ridge": Ridge()}, *data, sizes=[5])
+        LabelCurveDisplay.from_estimator({"SVC": SVC(), "ridge": Ridge()}, *data, sizes=[5])
     with pytest.raises(ValueError, match=r"in \[3, 120\]. Got 2 instead. Every class is drawn"):
-        LearningCurveDisplay.from_estimator({"SVC": SVC()}, *data, sizes=[5, 2])
+        LabelCurveDisplay.from_estimator({"SVC": SVC()}, *data, sizes=[5, 2])
     with pytest.raises(ValueError, match="114 of 120 rows are unlabelled"):
-        LearningCurveDisplay.from_estimator({"SVC": SVC()}, X, few, X, y, sizes=[5])
+        LabelCurveDisplay.from_estimator({"SVC": SVC()}, X, few, X, y, sizes=[5])

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 from sklearn.base import clone, is_regressor
 
 from halfmoon._validation import check_integer, check_random_state, labeled_mask, take_rows
-from halfmoon.plotting.style import Display, color, line, marker
+from halfmoon.plotting.style import Display, color, draw_legend, line, marker, method_numbers
 
-__all__ = ["LearningCurveDisplay"]
+__all__ = ["LabelCurveDisplay"]
 
 COLUMNS = ("method", "n_labeled", "error")
 
 
-class LearningCurveDisplay(Display):
+class LabelCurveDisplay(Display):
     """Mean error of several methods against the number of labelled rows, with a band of one standard error.
 
     Parameters
@@ -42,9 +42,9 @@ class LearningCurveDisplay(Display):
 
     Examples
     --------
-    >>> from halfmoon.plotting import LearningCurveDisplay
+    >>> from halfmoon.plotting import LabelCurveDisplay
     >>> rows = [{"method": "SVC", "n_labeled": n, "error": e} for n, e in [(10, 0.4), (10, 0.2), (20, 0.1), (20, 0.2)]]
-    >>> display = LearningCurveDisplay(rows).plot()
+    >>> display = LabelCurveDisplay(rows).plot()
     >>> sizes, means, errors = display.curves["SVC"]
     >>> print(sizes, means.round(3), errors.round(3))
     [10 20] [0.3  0.15] [0.1  0.05]
@@ -108,16 +108,16 @@ class LearningCurveDisplay(Display):
 
         Returns
         -------
-        LearningCurveDisplay
+        LabelCurveDisplay
 
         Examples
         --------
         >>> from sklearn.datasets import make_moons
         >>> from sklearn.svm import SVC
         >>> from halfmoon import LapSVC
-        >>> from halfmoon.plotting import LearningCurveDisplay
+        >>> from halfmoon.plotting import LabelCurveDisplay
         >>> X, y = make_moons(300, noise=0.15, random_state=0)
-        >>> display = LearningCurveDisplay.from_estimator(
+        >>> display = LabelCurveDisplay.from_estimator(
         ...     {"LapSVC": LapSVC(), "SVC": SVC()}, X[:200], y[:200], X[200:], y[200:],
         ...     sizes=[4, 8], n_draws=2, supervised=["SVC"], random_state=0)
         >>> len(display.table["error"])
@@ -156,7 +156,9 @@ class LearningCurveDisplay(Display):
         """
         ax = self._take_axes(ax, (5.8, 3.8))
         self.lines_ = []
-        for number, (name, (sizes, means, errors)) in enumerate(self.curves.items()):
+        numbers = method_numbers(self.curves)
+        for name, (sizes, means, errors) in self.curves.items():
+            number = numbers[name]
             look = {"color": color(number), "marker": marker(number), "linestyle": line(number)}
             self.lines_ += ax.plot(sizes, means, label=name, linewidth=1.6, markersize=5.5, **look)
             ax.fill_between(sizes, means - errors, means + errors, color=color(number), alpha=0.18, linewidth=0)
@@ -166,7 +168,7 @@ class LearningCurveDisplay(Display):
         ax.set_xticks([], minor=True)
         ax.set_ylim(bottom=0.0)
         ax.grid(axis="y", linewidth=0.5, alpha=0.5)
-        ax.legend(frameon=False)
+        draw_legend(ax, self.lines_)
         return self
 
 
