@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from halfmoon._validation import check_points, check_scale
+from halfmoon._validation import check_points
 from halfmoon.geometry import _stages as stages
 from halfmoon.geometry._append import AppendedRows, append_to_graph, check_new_rows
 from halfmoon.geometry._interpolator import Interpolator
@@ -134,6 +134,7 @@ class Geometry:
         memory: Any = None,
         n_jobs: int | None = None,
         random_state: Any = None,
+        check_input: bool = True,
     ) -> Geometry:
         """Build graph, regulariser and landmarks, and restrict the regulariser to the landmarks.
 
@@ -153,6 +154,9 @@ class Geometry:
             The landmarks, see there.
         eps, solver, memory, n_jobs
             How it is computed, see there.
+        check_input : bool, default=True
+            Whether X is to be looked at: its type, and whether every number of it is one. Callers that have done so
+            say False, so that data on disk are read once for it.
 
         Returns
         -------
@@ -176,7 +180,7 @@ class Geometry:
             n_jobs=n_jobs,
             random_state=random_state,
         )
-        X = check_scale(check_points(X, minimum=2))
+        X = check_points(X, minimum=2, to_learn=True) if check_input else X
         mask = None if labeled is None else np.asarray(labeled, dtype=bool)
         return _build(X, mask, settings)
 

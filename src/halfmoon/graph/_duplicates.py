@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from halfmoon.graph._numba.duplicates import FIRST, SECOND, digest_dense, digest_sparse, expand_duplicates
+from halfmoon.runtime.half_floats import as_bits
 from halfmoon.runtime.storable import storable
 
 __all__ = ["Duplicates", "RowLookup", "find_duplicates"]
@@ -108,7 +109,7 @@ def row_digests(X: Any) -> NDArray[np.uint64]:
     elif X.size <= SMALL:
         digest_columns(X, digests)
     else:
-        digest_dense(X, digests)
+        digest_dense(as_bits(X), digests)
     return digests
 
 

@@ -13,10 +13,12 @@ from scipy.spatial import KDTree
 from sklearn.metrics.pairwise import paired_euclidean_distances
 from sklearn.neighbors import NearestNeighbors
 
+from halfmoon._validation import row_blocks
 from halfmoon.graph._numba.nearest import keep_nearest, measure_pairs, subtract_all
 from halfmoon.graph._options import SearchOptions
-from halfmoon.graph._points import column_means, fits_float32, row_blocks
+from halfmoon.graph._points import column_means, fits_float32
 from halfmoon.runtime.executor import ThreadExecutor, stop_flag
+from halfmoon.runtime.half_floats import as_bits
 
 __all__ = [
     "BlasSearch",
@@ -196,7 +198,7 @@ def _measured(Y: NDArray[np.float64], X: NDArray[Any], candidates: NDArray[np.in
 def _subtract(query: _ProductsQuery, Y: NDArray[np.float64]) -> Neighbors:
     """Return the neighbours by differences of all pairs: slow, and right for every scale of the data."""
     distances, columns = np.full((len(Y), query.k), np.inf), np.zeros((len(Y), query.k), dtype=np.int64)
-    subtract_all(Y, query.X, stop_flag(), distances, columns)
+    subtract_all(Y, as_bits(query.X), stop_flag(), distances, columns)
     return sorted_nearest(distances, columns, query.k)
 
 
@@ -224,7 +226,7 @@ def nearest_first(X: Any, rows: NDArray[Any], found: NDArray[np.intp]) -> Neighb
         distances = sparse.linalg.norm(gaps, axis=1).reshape(found.shape)
     else:
         distances = np.empty(found.shape)
-        measure_pairs(X[rows].astype(np.float64), X, found, distances)
+        measure_pairs(X[rows].astype(np.float64), as_bits(X), found, distances)
     return sorted_nearest(distances, found, found.shape[1])
 
 

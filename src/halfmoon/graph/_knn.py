@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_random_state
 
-from halfmoon._validation import check_choice, check_features, check_integer, check_points, check_scale
+from halfmoon._validation import check_choice, check_features, check_integer, check_points
 from halfmoon.graph._components import connected_components
 from halfmoon.graph._links import Links, shortest_links
 from halfmoon.graph._neighbor_index import Metric, NeighborIndex, NeighborLists
@@ -114,7 +114,7 @@ def knn_graph(
         _check_n_neighbors(n_neighbors, X.shape[0])
         lists = NeighborLists(*_precomputed_neighbors(X, n_neighbors), "precomputed")
     else:
-        X = check_scale(check_points(X, minimum=2))
+        X = check_points(X, minimum=2, to_learn=True)
         _check_n_neighbors(n_neighbors, X.shape[0])
         lists = NeighborIndex(X, metric=metric, method=method, options=options).neighbors_of_data(n_neighbors)
     W, report = graph_of_lists(

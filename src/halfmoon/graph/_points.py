@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,17 +9,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.preprocessing import normalize
 
-__all__ = ["FLOAT32_SPANS", "column_means", "fits_float32", "row_blocks", "unit_rows"]
+from halfmoon._validation import row_blocks
 
-BLOCK = 1 << 24  # numbers converted at once
+__all__ = ["FLOAT32_SPANS", "column_means", "fits_float32", "unit_rows"]
+
 FLOAT32_SPANS = 1e-15, 1e17
-
-
-def row_blocks(X: Any, size: int = BLOCK) -> Iterator[slice]:
-    """Yield slices of rows that hold about `size` numbers each."""
-    step = max(1, size // max(X.shape[1], 1))
-    for start in range(0, X.shape[0], step):
-        yield slice(start, min(start + step, X.shape[0]))
 
 
 def column_means(X: NDArray[Any]) -> NDArray[np.float64]:

@@ -22,6 +22,7 @@ from halfmoon.graph._numba.cells import measure_found, nearest_cells, project_ro
 from halfmoon.graph._options import SearchOptions
 from halfmoon.graph._principal_components import MOST, SAMPLE_ROWS, Sample, centered, principal_components
 from halfmoon.runtime.executor import Executor, ThreadExecutor, stop_flag
+from halfmoon.runtime.half_floats import as_bits
 from halfmoon.runtime.lanes import WIDTH
 
 __all__ = ["CellSearch"]
@@ -51,7 +52,10 @@ class CellSearch:
         with ThreadExecutor(options.threads) as executor:
             others = np.setdiff1d(np.arange(X.shape[0]), sample)  # what is learnt from a row is as if made for it
             self.sketch = _Projection.of(X[np.sort(rng.permutation(others)[:SAMPLE_ROWS])], rng, executor)
-            points = np.concatenate(list(executor.map(_sketch_rows, (self.sketch, X), _blocks(X.shape[0], ROWS))))
+            points = np.empty((X.shape[0], self.sketch.width), np.float32)
+            blocks = _blocks(X.shape[0], ROWS)
+            for rows, of_rows in zip(blocks, executor.map(_sketch_rows, (self.sketch, X), blocks), strict=True):
+                points[rows] = of_rows
             self.largest = float(np.sqrt(np.einsum("ij,ij->i", points, points).max()))  # norm of a sketch
             self.cells = Cells.of(points, others, rng, executor)
             self.audit = self._look_up(sample, points[sample], executor)
@@ -173,7 +177,7 @@ def _measure(Y: Any, X: Any, equal: NDArray[np.intp], found: NDArray[np.int32], 
     """Return the k nearest of the rows of X found for each row of Y, and of the one known to be equal."""
     if not sparse.issparse(Y):
         distances, indices = np.empty((len(found), k)), np.empty((len(found), k), dtype=np.intp)
-        measure_found(Y.astype(np.float64), X, equal, found, distances, indices)
+        measure_found(Y.astype(np.float64), as_bits(X), equal, found, distances, indices)
         return distances, indices
     found = np.hstack([np.where(found == equal[:, None], -1, found), equal[:, None]])
     gaps = Y[np.repeat(np.arange(Y.shape[0]), found.shape[1])] - X[np.maximum(found, 0).ravel()]

@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from halfmoon._validation import check_points, validate_data
+from halfmoon._validation import validate_points
 from halfmoon.kernels import SHARED, DataDependentKernel, fit_small, resolve_kernel
 from halfmoon.regularizers import Regularizer
 from halfmoon.runtime.progress import showing
@@ -148,7 +148,7 @@ class LapEstimator(BaseEstimator):
         """
         if "_learned" not in vars(self):
             return self.fit(X, y)
-        X = check_points(validate_data(self, X, accept_sparse="csr", dtype="numeric", reset=False))
+        X = validate_points(self, X, reset=False)
         with showing(self.verbose):
             class_weight = getattr(self, "class_weight", None)
             problem, kernel = with_later_rows(self._learned, X, y, self.read, class_weight)
@@ -201,7 +201,7 @@ class LapEstimator(BaseEstimator):
 
     def problem(self, X: Any, y: Any, sample_weight: Any = None) -> LearningProblem:
         """Return what is to be learnt from checked data: distinct points, examples, weights."""
-        X = check_points(validate_data(self, X, accept_sparse="csr", dtype="numeric", ensure_min_samples=2))
+        X = validate_points(self, X, minimum=2, to_learn=True)
         labeled, targets, classes = self.read(y, X.shape[0])
         merge = not _numbers_rows(self.resolved_kernel())
         training = TrainingSet.gather(X, labeled, targets, sample_weight, merge=merge)
@@ -283,8 +283,7 @@ class LapEstimator(BaseEstimator):
     def _decide(self, X: Any) -> Matrix:
         """Return the decision values at new points."""
         check_is_fitted(self, "decision_")
-        X = validate_data(self, X, accept_sparse="csr", dtype="numeric", reset=False)
-        return self.decision_(check_points(X))
+        return self.decision_(validate_points(self, X, reset=False))
 
     def _decide_training(self) -> Matrix:
         """Return the decision values at the training rows, not to be written to; a row of weight 0 is a new point."""
@@ -421,7 +420,7 @@ class LapEstimator(BaseEstimator):
           path ...
         """
         check_is_fitted(self, "decision_")
-        A = check_points(validate_data(self, X, accept_sparse="csr", dtype="numeric", reset=False))
+        A = validate_points(self, X, reset=False)
         offsets = getattr(self, "_offsets", np.zeros(len(self._learned.decision.intercept)))
         return explain(self._learned, A, offsets, of)
 

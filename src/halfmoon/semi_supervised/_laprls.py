@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from halfmoon._validation import check_points, check_real, validate_data
+from halfmoon._validation import check_real, validate_points
 from halfmoon.runtime.chunks import by_chunk
 from halfmoon.runtime.storable import storable
 from halfmoon.semi_supervised._assessment import Comparison, compare_targets
@@ -262,7 +262,7 @@ class LapRLSRegressor(RegressorMixin, _Ridge):
         mean = self._decide(X)[:, 0]
         if not return_std:
             return mean
-        A = check_points(validate_data(self, X, accept_sparse="csr", dtype="numeric", reset=False))
+        A = validate_points(self, X, reset=False)
         return mean, self._deviation(A)
 
     def _deviation(self, A: Any) -> NDArray[np.float64]:
@@ -294,7 +294,7 @@ class LapRLSRegressor(RegressorMixin, _Ridge):
         """
         level = check_level(level)
         check_is_fitted(self, "decision_")
-        A = check_points(validate_data(self, X, accept_sparse="csr", dtype="numeric", reset=False))
+        A = validate_points(self, X, reset=False)
         learned = self._fitted
         if is_given(learned.kernel, self.given_alpha):
             return ridge_interval(learned, learned.choice.alpha, level, A)
