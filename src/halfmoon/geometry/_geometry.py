@@ -24,6 +24,7 @@ from halfmoon.graph import AppendedIndex, Components, Duplicates, NeighborIndex
 from halfmoon.regularizers import PowerRegularizer, Regularizer
 from halfmoon.runtime.caches import without_caches
 from halfmoon.runtime.execution import piece
+from halfmoon.runtime.memory import give_back
 from halfmoon.runtime.storable import storable
 from halfmoon.solvers import SolveOptions
 
@@ -477,10 +478,12 @@ def _build(
         S = earlier.landmarks
     reusable = earlier is not None and (not fresh("restrictions") or stale == _only_powers(earlier, settings))
     kept = earlier._restrictions if earlier is not None and reusable else {}
+    give_back()
     restrictions = stages.restrict(Q, S, settings, kept)  # eq. 7, Theorem 4.4
     worst = max(restrictions.values(), key=lambda restriction: restriction.error_bound)
     if restrictions.keys() - kept.keys():
         warn_about(Q, worst, settings.eps, labeled, stacklevel=5)
+    give_back()
     index.prepare_queries(min(settings.n_neighbors, index.n_points))
     return Geometry(index, W, Q, S, settings, labeled, restrictions)
 

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from halfmoon.exceptions import AccuracyWarning
 from halfmoon.geometry._restriction import Restriction, present_modes
 from halfmoon.regularizers import PowerRegularizer, Regularizer, indicators
+from halfmoon.runtime.memory import give_back
 from halfmoon.solvers import SolveOptions
 
 __all__ = [
@@ -22,6 +23,9 @@ __all__ = [
 ]
 
 Matrix = NDArray[np.float64]
+
+TILE = 16  # columns that a thread solves for at one time
+FEW = 4  # columns that solvers treat in another way than a tile
 
 
 def interpolate(Q: Regularizer, restriction: Restriction, h_hat: ArrayLike, options: SolveOptions) -> Matrix:
@@ -52,7 +56,8 @@ def interpolate(Q: Regularizer, restriction: Restriction, h_hat: ArrayLike, opti
     >>> from halfmoon.regularizers import PowerRegularizer
     >>> from halfmoon.geometry import interpolate
     >>> from halfmoon.geometry import restrict
-    >>> from halfmoon.solvers import SolveOptions
+    >>> from halfmoon.runtime.memory import give_back
+from halfmoon.solvers import SolveOptions
     >>> path = np.diag(np.ones(4), 1) + np.diag(np.ones(4), -1)
     >>> Q = PowerRegularizer(path, power=1, normalized=False, ridge=1e-9)
     >>> interpolate(Q, restrict(Q, [0, 4]), [0.0, 1.0], SolveOptions()).round(6) + 0.0
@@ -64,9 +69,13 @@ def interpolate(Q: Regularizer, restriction: Restriction, h_hat: ArrayLike, opti
     units = np.abs(h).max(axis=0, initial=0.0)
     units[units == 0.0] = 1.0
     h = h / units  # T is linear, and the solvers square what they are given
-    sources = np.zeros((Q.n, h.shape[1]))
-    sources[S] = restriction.Q_hat @ h
-    h_star = Q.solve_off_modes(sources, options)
+    on_S = restriction.Q_hat @ h
+    h_star = np.empty((Q.n, h.shape[1]))
+    for part in _parts(h.shape[1], options):
+        sources = np.zeros((Q.n, part.stop - part.start))
+        sources[S] = on_S[:, part]
+        h_star[:, part] = Q.solve_off_modes(sources, options)
+        give_back()
     # Along the modes the interpolant is fixed by its landmarks; ridge^-power V V' would only lose digits there.
     V_S, present = present_modes(Q.modes, S)
     h_star += Q.modes[:, present] @ np.linalg.lstsq(V_S, h - h_star[S])[0]
@@ -104,7 +113,8 @@ def interpolation_rows(
     >>> from halfmoon.regularizers import PowerRegularizer
     >>> from halfmoon.geometry import interpolation_rows
     >>> from halfmoon.geometry import restrict
-    >>> from halfmoon.solvers import SolveOptions
+    >>> from halfmoon.runtime.memory import give_back
+from halfmoon.solvers import SolveOptions
     >>> path = np.diag(np.ones(4), 1) + np.diag(np.ones(4), -1)
     >>> Q = PowerRegularizer(path, power=1, normalized=False, ridge=1e-9)
     >>> interpolation_rows(Q, restrict(Q, [0, 4]), np.array([1, 4]), SolveOptions()).round(6) + 0.0
@@ -112,8 +122,11 @@ def interpolation_rows(
            [0.  , 1.  ]])
     """
     others = rows[~np.isin(rows, restriction.landmarks)]
-    solved = Q.solve_off_modes(indicators(others, Q.n), options) if others.size else np.zeros((Q.n, 0))
-    return _rows_of_T(Q, restriction, rows, others, solved)
+    on_S = np.empty((len(restriction.landmarks), len(others)))
+    for part in _parts(len(others), options):
+        on_S[:, part] = Q.solve_off_modes(indicators(others[part], Q.n), options)[restriction.landmarks]
+        give_back()
+    return _rows_of_T(Q, restriction, rows, others, on_S)
 
 
 def interpolation_rows_of_powers(
@@ -127,7 +140,8 @@ def interpolation_rows_of_powers(
     >>> from halfmoon.regularizers import PowerRegularizer
     >>> from halfmoon.geometry import interpolation_rows, interpolation_rows_of_powers
     >>> from halfmoon.geometry import restrict_powers
-    >>> from halfmoon.solvers import SolveOptions
+    >>> from halfmoon.runtime.memory import give_back
+from halfmoon.solvers import SolveOptions
     >>> path = np.diag(np.ones(4), 1) + np.diag(np.ones(4), -1)
     >>> Q = PowerRegularizer(path, power=2, ridge=0.1)
     >>> both = restrict_powers(Q, [0, 4], [1, 2])
@@ -137,18 +151,31 @@ def interpolation_rows_of_powers(
     """
     landmarks = next(iter(restrictions.values())).landmarks
     others = rows[~np.isin(rows, landmarks)]
-    solved, found, once = indicators(others, Q.n), {}, Q.with_power(1)
-    for power in range(1, max(restrictions) + 1):
-        solved = once.solve_off_modes(solved, options) if others.size else solved
-        if power in restrictions:
-            found[power] = _rows_of_T(Q.with_power(power), restrictions[power], rows, others, solved)
-    return found
+    on_S, once = {power: np.empty((len(landmarks), len(others))) for power in restrictions}, Q.with_power(1)
+    for part in _parts(len(others), options):
+        solved = indicators(others[part], Q.n)
+        for power in range(1, max(restrictions) + 1):
+            solved = once.solve_off_modes(solved, options)
+            if power in restrictions:
+                on_S[power][:, part] = solved[landmarks]
+        give_back()
+    return {
+        power: _rows_of_T(Q.with_power(power), restriction, rows, others, on_S[power])
+        for power, restriction in restrictions.items()
+    }
+
+
+def _parts(columns: int, options: SolveOptions) -> list[slice]:
+    """Return columns to solve for at one time: a tile for every thread. What is left over joins the last ones."""
+    step = TILE * options.threads
+    starts = list(range(0, max(columns - FEW, 1), step)) if columns else []
+    return [slice(start, stop) for start, stop in zip(starts, [*starts[1:], columns], strict=True)]
 
 
 def _rows_of_T(
-    Q: Regularizer, restriction: Restriction, rows: NDArray[np.intp], others: NDArray[np.intp], solved: Matrix
+    Q: Regularizer, restriction: Restriction, rows: NDArray[np.intp], others: NDArray[np.intp], on_S: Matrix
 ) -> Matrix:
-    """Return rows of T from Q^+ e_i off the modes, solved for the rows i that are no landmarks."""
+    """Return rows of T from Q^+ e_i off the modes on the landmarks, solved for the rows i that are no landmarks."""
     S = restriction.landmarks
     place = np.full(Q.n, -1)
     place[S] = np.arange(len(S))
@@ -157,7 +184,7 @@ def _rows_of_T(
     T[known, place[rows[known]]] = 1.0
     if others.size:
         along, present = _along_modes(Q, restriction)
-        T[~known] = solved[S].T @ restriction.Q_hat + Q.modes[others][:, present] @ along
+        T[~known] = on_S.T @ restriction.Q_hat + Q.modes[others][:, present] @ along
         # Exactly 0 where no landmark is: rounding errors of a solve would pass for a small kernel.
         T[Q.components.covered_by(S)[Q.components.labels[rows]] == 0] = 0.0
     return T
@@ -177,7 +204,8 @@ def interpolation_masses(
     >>> from halfmoon.regularizers import PowerRegularizer
     >>> from halfmoon.geometry import interpolation_masses
     >>> from halfmoon.geometry import restrict
-    >>> from halfmoon.solvers import SolveOptions
+    >>> from halfmoon.runtime.memory import give_back
+from halfmoon.solvers import SolveOptions
     >>> path = np.diag(np.ones(4), 1) + np.diag(np.ones(4), -1)
     >>> Q = PowerRegularizer(path, power=1, normalized=False, ridge=1e-9)
     >>> interpolation_masses(Q, restrict(Q, [0, 4]), np.array([1.0, 1.0, 1.0, 0.0, 1.0]), SolveOptions()).round(6)

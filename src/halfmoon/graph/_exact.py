@@ -16,7 +16,7 @@ from sklearn.neighbors import NearestNeighbors
 from halfmoon._validation import row_blocks
 from halfmoon.graph._numba.nearest import keep_nearest, measure_pairs, subtract_all
 from halfmoon.graph._options import SearchOptions
-from halfmoon.graph._points import column_means, fits_float32
+from halfmoon.graph._points import column_means, fits_float32, rows_at_once
 from halfmoon.runtime.executor import ThreadExecutor, stop_flag
 from halfmoon.runtime.half_floats import as_bits
 
@@ -34,7 +34,7 @@ Neighbors = tuple[NDArray[np.float64], NDArray[np.intp]]
 _Candidates = tuple[NDArray[Any], NDArray[np.intp]]
 
 MARGIN = 4  # products round: fetch a few more candidates, then measure them exactly
-QUERY_PANEL, DATA_PANEL = 1024, 2048
+QUERY_PANEL, DATA_PANEL = 1024, 2048  # rows at most
 NORMS_BLOCK = 1 << 16  # numbers squared at once, in cache
 TREE_BLOCK = 512  # queries of a KD-tree at once, well below a second in 12 dimensions
 PAIRS = 1e9  # numbers that scikit-learn reads at once: fractions of a second
@@ -119,7 +119,8 @@ class BlasSearch:
         """Return the k nearest rows of each row of Y; ties go to the lowest index."""
         kinds = (np.float32, np.float64) if fits_float32(self.X) and fits_float32(Y) else (np.float64,)
         norms = [self._norms(kind) for kind in kinds]
-        return _by_blocks(_query_products, _ProductsQuery(self.X, self.center, norms, Y, k), QUERY_PANEL, self.options)
+        rows = rows_at_once(QUERY_PANEL, self.X.shape[1])
+        return _by_blocks(_query_products, _ProductsQuery(self.X, self.center, norms, Y, k), rows, self.options)
 
     def _norms(self, dtype: Any) -> NDArray[Any]:
         blocks = (((self.X[rows] - self.center).astype(dtype, copy=False)) for rows in row_blocks(self.X, NORMS_BLOCK))
@@ -178,11 +179,12 @@ def _nearest_of_panels(query: _ProductsQuery, queries: NDArray[Any], norms: NDAr
     values = np.full((len(queries), c), np.inf, dtype=norms.dtype)
     columns = np.zeros((len(queries), c), dtype=np.intp)
     stop = stop_flag()
-    for start in range(0, len(norms), DATA_PANEL):
+    rows = rows_at_once(DATA_PANEL, query.X.shape[1])
+    for start in range(0, len(norms), rows):
         if stop[0]:
             break
-        panel = (query.X[start : start + DATA_PANEL] - query.center).astype(norms.dtype, copy=False)
-        keep_nearest(queries @ panel.T, norms[start : start + DATA_PANEL], start, values, columns)
+        panel = (query.X[start : start + rows] - query.center).astype(norms.dtype, copy=False)
+        keep_nearest(queries @ panel.T, norms[start : start + rows], start, values, columns)
     return values, columns
 
 

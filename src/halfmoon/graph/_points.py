@@ -10,10 +10,17 @@ from scipy import sparse
 from sklearn.preprocessing import normalize
 
 from halfmoon._validation import row_blocks
+from halfmoon.runtime.spool import is_on_disk, write_rows
 
-__all__ = ["FLOAT32_SPANS", "column_means", "fits_float32", "unit_rows"]
+__all__ = ["FLOAT32_SPANS", "column_means", "fits_float32", "rows_at_once", "unit_rows"]
 
 FLOAT32_SPANS = 1e-15, 1e17
+BLOCK, LEAST = 1 << 20, 64  # numbers of the rows that are worked on at one time, and the fewest rows
+
+
+def rows_at_once(most: int, width: int) -> int:
+    """Return how many rows to work on at one time: at most so many, and fewer where they are long."""
+    return max(LEAST, min(most, BLOCK // max(width, 1)))
 
 
 def column_means(X: NDArray[Any]) -> NDArray[np.float64]:
@@ -44,10 +51,9 @@ def unit_rows(X: Any) -> Any:
         )
     if sparse.issparse(X):
         return normalize(X, copy=True)
-    unit = np.empty(X.shape, dtype=np.float64 if X.dtype == np.float64 else np.float32)
-    for rows in row_blocks(X):
-        unit[rows] = X[rows] / norms[rows, None]
-    return unit
+    dtype = np.float64 if X.dtype == np.float64 else np.float32
+    blocks = ((X[rows] / norms[rows, None]).astype(dtype, copy=False) for rows in row_blocks(X))
+    return write_rows(blocks, X.shape, dtype) if is_on_disk(X) else np.concatenate(list(blocks))
 
 
 def _row_norms(X: Any) -> NDArray[np.float64]:

@@ -20,6 +20,7 @@ from halfmoon.graph._duplicates import RowLookup
 from halfmoon.graph._exact import euclidean_search, sorted_nearest
 from halfmoon.graph._numba.cells import measure_found, nearest_cells, project_rows, scan_cells
 from halfmoon.graph._options import SearchOptions
+from halfmoon.graph._points import rows_at_once
 from halfmoon.graph._principal_components import MOST, SAMPLE_ROWS, Sample, centered, principal_components
 from halfmoon.runtime.executor import Executor, ThreadExecutor, stop_flag
 from halfmoon.runtime.half_floats import as_bits
@@ -31,7 +32,7 @@ Neighbors = tuple[NDArray[np.float64], NDArray[np.intp]]
 
 CAPTURED = 0.9  # share of the variance that the sketch should hold: more than for a graph, which refines its lists
 FEW_FEATURES = 64  # up to which the sketch is the row itself
-ROWS = 2048  # new rows answered at once: enough for most cells to meet several
+ROWS = 2048  # new rows answered at once, at most: enough for most cells to meet several
 SAMPLE = 500  # rows whose true neighbours are looked up
 LONGEST = 32  # true neighbours looked up per row
 PROPOSED = 256  # points that the sketch proposes for a row, at most
@@ -53,7 +54,7 @@ class CellSearch:
             others = np.setdiff1d(np.arange(X.shape[0]), sample)  # what is learnt from a row is as if made for it
             self.sketch = _Projection.of(X[np.sort(rng.permutation(others)[:SAMPLE_ROWS])], rng, executor)
             points = np.empty((X.shape[0], self.sketch.width), np.float32)
-            blocks = _blocks(X.shape[0], ROWS)
+            blocks = _blocks(X.shape[0], rows_at_once(ROWS, X.shape[1]))
             for rows, of_rows in zip(blocks, executor.map(_sketch_rows, (self.sketch, X), blocks), strict=True):
                 points[rows] = of_rows
             self.largest = float(np.sqrt(np.einsum("ij,ij->i", points, points).max()))  # norm of a sketch
@@ -95,7 +96,7 @@ class CellSearch:
         if effort is None:
             return self.exact.query(Y, k)
         distances, indices = np.empty((Y.shape[0], k)), np.empty((Y.shape[0], k), dtype=np.intp)
-        blocks = _blocks(Y.shape[0], ROWS)
+        blocks = _blocks(Y.shape[0], rows_at_once(ROWS, Y.shape[1]))
         asked = _Asked(self.X, self.lookup, self.sketch, self.largest, self.cells, effort, Y, k)
         with ThreadExecutor(self.options.threads) as executor:
             for rows, found in zip(blocks, executor.map(_answer, asked, blocks), strict=True):

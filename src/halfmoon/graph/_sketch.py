@@ -12,15 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from halfmoon.graph._points import rows_at_once
 from halfmoon.graph._principal_components import GRAM_FEATURES, MOST, Sample, centered, principal_components
 from halfmoon.runtime.executor import Executor
+from halfmoon.runtime.memory import allowance
 
 __all__ = ["Sketch"]
 
 HEAD = 32  # components that trees divide by; up to as many features are kept as they are
 HELD = 0.7  # share of the squared distance of near rows that components must hold to make the codes
 NEAR_ROWS = 256  # of the sample, whose nearest others show what the components hold
-BLOCK = 2048  # rows converted at once
+BLOCK = 2048  # rows converted at once, at most
 LARGEST_CODE = 127
 FAR = 0.999  # share of the sample whose entries the codes hold; what is larger is cut off
 
@@ -44,7 +46,10 @@ class Sketch:
             self.components, _ = principal_components(sample, executor)
         self.complete = dense and d <= MOST
         self.codes_features = (
-            dense and HEAD < d <= GRAM_FEATURES and not executor.run(_hold_distances, (rows, self.components))
+            dense
+            and HEAD < d <= GRAM_FEATURES
+            and ((allowed := allowance()) is None or allowed.wide_codes)
+            and not executor.run(_hold_distances, (rows, self.components))
         )
         coded = rows if self.codes_features or self.components is None else rows @ self.components
         largest = float(np.quantile(np.abs(coded).max(axis=1), FAR))
@@ -68,7 +73,8 @@ class Sketch:
         codes = None
         if coded and self.components is not None:
             codes = np.empty((n, d if self.codes_features else width), np.int8)
-        blocks = [slice(start, min(start + BLOCK, n)) for start in range(0, n, BLOCK)]
+        step = rows_at_once(BLOCK, d)
+        blocks = [slice(start, min(start + step, n)) for start in range(0, n, step)]
         prepared = (self, X, codes is not None)
         for rows, (of_head, of_codes) in zip(blocks, executor.map(_sketch_rows, prepared, blocks), strict=True):
             head[rows] = of_head

@@ -29,16 +29,16 @@ def as_bits(X: NDArray[Any]) -> NDArray[Any]:
     return X.view(np.uint16) if X.dtype == np.float16 else X
 
 
-def number(value: Any) -> Any:
+def number(value):
     """Return the float32 that bits of a float16 stand for, other values as they are; compiled only, by the overload."""
 
 
 @overload(number, inline="always")
-def _number(value: Any) -> Any:
+def _number(value):
     if value is not types.uint16:
         return lambda value: value
 
-    def decoded(value: Any) -> Any:
+    def decoded(value):
         bits = np.uint32(value)
         size = np.uint32((bits & SIZE) << WIDER).view(np.float32) * REBASE
         return np.float32(-size if bits & SIGN else size)
