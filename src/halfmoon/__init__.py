@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from halfmoon.runtime.execution import distributed
     from halfmoon.runtime.progress import progress_callback
     from halfmoon.semi_supervised import LapRLSClassifier, LapRLSRegressor, LapSVC
+    from halfmoon.tables import open_rows
 
 __all__ = [
     "DataDependentKernel",
@@ -25,6 +26,7 @@ __all__ = [
     "LapSVC",
     "distributed",
     "load",
+    "open_rows",
     "progress_callback",
     "restrict",
     "save",
@@ -43,6 +45,7 @@ _HOMES = {
     "LapSVC": "halfmoon.semi_supervised",
     "distributed": "halfmoon.runtime.execution",
     "load": "halfmoon.persistence",
+    "open_rows": "halfmoon.tables",
     "progress_callback": "halfmoon.runtime.progress",
     "restrict": "halfmoon.geometry",
     "save": "halfmoon.persistence",

@@ -33,7 +33,7 @@ def number(value):
     """Return the float32 that bits of a float16 stand for, other values as they are; compiled only, by the overload."""
 
 
-@overload(number, inline="always")
+@overload(number)
 def _number(value):
     if value is not types.uint16:
         return lambda value: value

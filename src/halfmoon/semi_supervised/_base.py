@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from halfmoon._validation import validate_points
 from halfmoon.kernels import SHARED, DataDependentKernel, fit_small, resolve_kernel
+from halfmoon.planning import FitMemory
 from halfmoon.regularizers import Regularizer
 from halfmoon.runtime.progress import showing
 from halfmoon.runtime.small_algebra import small_algebra
@@ -37,6 +38,7 @@ from halfmoon.semi_supervised._label_issues import LabelIssues
 from halfmoon.semi_supervised._label_noise import find_label_issues
 from halfmoon.semi_supervised._later_rows import with_later_rows
 from halfmoon.semi_supervised._learned import LearnedModel, choices_without_each, coverage_of, learn
+from halfmoon.semi_supervised._memory import predicted_memory, within_memory
 from halfmoon.semi_supervised._mixture_selection import Choice, select_mixture
 from halfmoon.semi_supervised._placed_rows import PlacedRows
 from halfmoon.semi_supervised._problem import LearningProblem
@@ -78,7 +80,7 @@ class LapEstimator(BaseEstimator):
         Parameters
         ----------
         X : array-like, DataFrame or scipy sparse of shape (n, d)
-            All the data.
+            All the data. Memory maps stay on disk; `halfmoon.open_rows` opens files.
         y : array-like of shape (n,)
             Labels, or targets. Classifiers read -1, None, NaN or pandas.NA as unlabelled, regressors NaN.
         sample_weight : array-like of shape (n,), default=None
@@ -89,9 +91,10 @@ class LapEstimator(BaseEstimator):
         self
         """
         with showing(self.verbose), transaction(self) as staged:
-            problem = staged.problem(X, y, sample_weight)
-            with checkpointed(self.checkpoint, staged.resolved_kernel(), problem.training):
-                kernel, base_columns = staged.prepare_refits(staged.fit_kernel(problem))
+            problem, kernel = staged.problem(X, y, sample_weight), staged.resolved_kernel()
+            memory = predicted_memory(kernel, problem, self.max_memory)
+            with within_memory(memory, self.max_memory), checkpointed(self.checkpoint, kernel, problem.training):
+                kernel, base_columns = staged.prepare_refits(staged.fit_kernel(problem), memory)
                 problem = _sharing_rows(problem, kernel)
                 staged.adopt(staged.learn(problem, kernel, base_columns=base_columns))
         return self
@@ -189,11 +192,19 @@ class LapEstimator(BaseEstimator):
                 shares=self.shares(problem),
             )
 
-    def prepare_refits(self, kernel: DataDependentKernel) -> tuple[DataDependentKernel, BaseColumns | None]:
-        """Return a fitted kernel with its interpolation stored, and a cache of the base kernel, if asked for."""
+    def prepare_refits(
+        self, kernel: DataDependentKernel, memory: FitMemory | None = None
+    ) -> tuple[DataDependentKernel, BaseColumns | None]:
+        """Return a fitted kernel with its interpolation stored, and a cache of the base kernel, if asked for.
+
+        They may take what is left of `max_memory` beside the `memory` of the fit itself.
+        """
         if not self.instant_refits:
             return kernel, None
-        return store_for_refits(kernel, self.instant_refits, self.max_memory)
+        left = self.max_memory
+        if left is not None and memory is not None:
+            left = max(left - memory.stages["labels"], 1)
+        return store_for_refits(kernel, self.instant_refits, left)
 
     def shares(self, problem: LearningProblem) -> NDArray[np.float64] | None:
         """Return the shares of the classes that the user knows."""

@@ -2,6 +2,7 @@
 
 from halfmoon.tables._fit import Recipe, fit_table
 from halfmoon.tables._model import TableModel
+from halfmoon.tables._open_rows import lies_on_disk, open_rows, read_rows
 from halfmoon.tables._read import IN_SUFFIXES, read_table
 from halfmoon.tables._table import Table, known_columns
 from halfmoon.tables._targets import class_names, class_texts, labeled_rows, regression_values
@@ -19,6 +20,9 @@ __all__ = [
     "fit_table",
     "known_columns",
     "labeled_rows",
+    "lies_on_disk",
+    "open_rows",
+    "read_rows",
     "read_table",
     "regression_values",
     "write_columns",

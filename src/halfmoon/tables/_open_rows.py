@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from halfmoon.exceptions import DataFileError
 from halfmoon.runtime.progress import report
 from halfmoon.runtime.spool import write_rows
-from halfmoon.tables._table import as_cells, first_line, known_columns
+from halfmoon.tables._table import Table, as_cells, first_line, known_columns
 
-__all__ = ["ON_DISK", "column_names", "lies_on_disk", "open_rows", "read_column"]
+__all__ = ["lies_on_disk", "open_rows", "read_rows"]
 
 _logger = logging.getLogger("halfmoon")
 
@@ -98,6 +98,8 @@ def column_names(path: Path) -> list[str] | None:
     """Return the names of the columns of a Parquet file or folder; None for formats without names."""
     if path.suffix.lower() in (".npy", ".zarr"):
         return None
+    if not _parquet_files(path):
+        raise DataFileError(f"{path}: rows on disk are {', '.join(ON_DISK)}, or a folder of .parquet files.")
     return [str(name) for name in _parquet_file(_parquet_files(path)[0]).schema_arrow.names]
 
 
@@ -108,6 +110,59 @@ def read_column(path: Path, name: str) -> NDArray[Any]:
         raise DataFileError(f"{path}: there is no column {name!r}. {known_columns(name, names)}")
     parts = [_parquet_file(file).read([name]).column(0).to_pylist() for file in _parquet_files(path)]
     return as_cells([value for part in parts for value in part])
+
+
+def read_rows(
+    path: str | os.PathLike[str],
+    *,
+    target: str | None = None,
+    ignore: Iterable[str] = (),
+    columns: Iterable[str] | None = None,
+) -> Table:
+    """Return a table whose features stay on disk.
+
+    Parameters
+    ----------
+    path : path
+        What `open_rows` opens.
+    target : str, default=None
+        A column of a Parquet file. For formats without names a second `.npy` file, with one target per row.
+    ignore, columns : iterable of str
+        Columns of a Parquet file that are left out, or all that are used.
+
+    Returns
+    -------
+    Table
+    """
+    place = Path(path)
+    if not place.exists():
+        raise DataFileError(f"{place}: no such file or folder.")
+    known = column_names(place)
+    if known is None:
+        X = open_rows(place, ignore=ignore)
+        return Table(place, X, None if target is None else _targets(place, Path(target), len(X)), target)
+    cells = None if target is None else read_column(place, target)
+    left_out = [name for name in known if name in {target, *ignore}]
+    names = [name for name in known if name not in left_out] if columns is None else list(columns)
+    unknown = [name for name in ignore if name not in known]
+    if unknown:
+        raise DataFileError(f"{place}: there is no column {unknown[0]!r}. {known_columns(unknown[0], known)}")
+    return Table(place, open_rows(place, columns=names), cells, target, names=tuple(names))
+
+
+def _targets(path: Path, file: Path, n: int) -> NDArray[Any]:
+    """Return the targets in a `.npy` file."""
+    if file.suffix.lower() != ".npy" or not file.is_file():
+        raise DataFileError(
+            f"{path}: its columns have no names, so --target must name a .npy file with one target per row. Got {file}."
+        )
+    try:
+        targets = np.load(file, allow_pickle=False)
+    except (ValueError, OSError, EOFError) as error:
+        raise DataFileError(f"{file}: the file cannot be read ({first_line(error)}).") from error
+    if targets.shape != (n,):
+        raise DataFileError(f"{file}: it has shape {targets.shape} and {path} has {n} rows. Give one target per row.")
+    return as_cells(targets.astype(object))
 
 
 class _Source(Protocol):
@@ -305,7 +360,9 @@ def _kind(path: Path, name: str, kind: Any) -> np.dtype[Any]:
 
 def _widths(files: list[Path], opened: list[Any], names: list[str]) -> list[int]:
     """Return how many features each column is, by the first row."""
-    (row,) = next(file for file in opened if file.metadata.num_rows).iter_batches(1, columns=names).__next__().to_pylist()
+    (row,) = (
+        next(file for file in opened if file.metadata.num_rows).iter_batches(1, columns=names).__next__().to_pylist()
+    )
     for name in names:
         if isinstance(row[name], list) and not row[name]:
             raise DataFileError(f"{files[0]}: row 0, column {name!r}: the list is empty.")

@@ -43,6 +43,8 @@ class Table:
         What the reader should know.
     categorical : tuple of str
         Columns of features that are names of categories, whatever they look like.
+    names : tuple of str or None
+        Columns that rows on disk were made of, where these have names.
     """
 
     path: Path
@@ -54,6 +56,7 @@ class Table:
     image_shape: tuple[int, int, int] | None = None
     notes: list[str] = field(default_factory=list)
     categorical: tuple[str, ...] = ()
+    names: tuple[str, ...] | None = None
 
     def row(self, i: int) -> str:
         """Return how row i is called in messages."""
