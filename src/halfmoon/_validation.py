@@ -103,8 +103,8 @@ def _refuse(block: NDArray[Any], first: int) -> None:
     row, column = (int(place[0]) for place in np.nonzero(~np.isfinite(block)))
     what = "NaN" if np.isnan(block[row, column]) else "infinity"
     raise ValueError(
-        f"Input X contains {what}, first in row {first + row}, column {column}. Fill in such numbers, with SimpleImputer "
-        "say, or leave their rows out."
+        f"Input X contains {what}, first in row {first + row}, column {column}. Fill in such numbers, with "
+        "SimpleImputer say, or leave their rows out."
     )
 
 

@@ -11,10 +11,10 @@ import typer
 
 __all__ = [
     "Categorical",
+    "Checkpoint",
     "Data",
     "Ignore",
     "Json",
-    "Checkpoint",
     "Landmarks",
     "MaxMemory",
     "Model",
@@ -41,8 +41,8 @@ Data = Annotated[
     Path,
     typer.Argument(
         metavar="DATA",
-        help="CSV, TSV, Parquet, Feather, NPZ, NPY or libsvm file, Zarr array, or a folder of Parquet files or of images "
-        "(subfolders are classes).",
+        help="CSV, TSV, Parquet, Feather, NPZ, NPY or libsvm file, Zarr array, or a folder of Parquet files or of "
+        "images (subfolders are classes).",
         show_default=False,
     ),
 ]
@@ -53,7 +53,7 @@ Target = Annotated[
         "--target",
         "-t",
         metavar="COLUMN",
-        help="Column of the target; empty cells are the unlabelled rows. For NPY and Zarr data an NPY file with one per row.",
+        help="Column of the target; empty cells are the unlabelled rows. For NPY and Zarr data an NPY file.",
     ),
 ]
 Unlabeled = Annotated[

@@ -35,8 +35,8 @@ def interpolate(Q: Regularizer, restriction: Restriction, h_hat: ArrayLike, opti
         component that lies in S altogether and that Q does not penalise, h* is h_hat. On a component without
         landmark h* is 0.
 
-        Parameters
-        ----------
+    Parameters
+    ----------
         Q : Regularizer
             The regulariser that was restricted.
         restriction : Restriction
@@ -46,12 +46,12 @@ def interpolate(Q: Regularizer, restriction: Restriction, h_hat: ArrayLike, opti
         options : SolveOptions
             `eps` is the relative residual of each solve.
 
-        Returns
-        -------
+    Returns
+    -------
         ndarray of shape (n,) or (n, m)
 
-        Examples
-        --------
+    Examples
+    --------
         >>> import numpy as np
         >>> from halfmoon.regularizers import PowerRegularizer
         >>> from halfmoon.geometry import interpolate
@@ -107,8 +107,8 @@ def interpolation_rows(
 
         One solve per row that is not a landmark; landmarks have rows of the identity.
 
-        Examples
-        --------
+    Examples
+    --------
         >>> import numpy as np
         >>> from halfmoon.regularizers import PowerRegularizer
         >>> from halfmoon.geometry import interpolation_rows
@@ -134,8 +134,8 @@ def interpolation_rows_of_powers(
 ) -> dict[int, Matrix]:
     """Return `interpolation_rows` for several powers of Q, restricted to the same landmarks, from one chain of solves.
 
-        Examples
-        --------
+    Examples
+    --------
         >>> import numpy as np
         >>> from halfmoon.regularizers import PowerRegularizer
         >>> from halfmoon.geometry import interpolation_rows, interpolation_rows_of_powers
@@ -175,7 +175,7 @@ def _parts(columns: int, options: SolveOptions) -> list[slice]:
 def _rows_of_T(
     Q: Regularizer, restriction: Restriction, rows: NDArray[np.intp], others: NDArray[np.intp], on_S: Matrix
 ) -> Matrix:
-    """Return rows of T from Q^+ e_i off the modes on the landmarks, solved for the rows i that are no landmarks."""
+    """Return rows of T from Q^+ e_i off the modes on the landmarks, for rows i that are no landmarks."""
     S = restriction.landmarks
     place = np.full(Q.n, -1)
     place[S] = np.arange(len(S))
@@ -198,8 +198,8 @@ def interpolation_masses(
         One solve per column of m, which may be 1-D. They may be negative, as weights of a quadrature rule may. Points of
         components without landmark are left out.
 
-        Examples
-        --------
+    Examples
+    --------
         >>> import numpy as np
         >>> from halfmoon.regularizers import PowerRegularizer
         >>> from halfmoon.geometry import interpolation_masses

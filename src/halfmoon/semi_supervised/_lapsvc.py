@@ -50,7 +50,8 @@ class LapSVC(LapClassifier):
         Bytes that `fit` may take beyond the rows themselves, what is kept for instant refits included. The peak is
         predicted before graph and solves, work is done so that it stays below, and a fit that cannot is refused. Up to
         2,000 rows, and for kernels other than powers of the Laplacian of a Euclidean or cosine graph of dense rows, it
-        bounds instant refits alone. None: columns, and what is kept for instant refits, may take half of the free memory.
+        bounds instant refits alone. None: columns, and what is kept for instant refits, may each take half of the free
+        memory.
     checkpoint : str or Path, default=None
         A folder for the finished pieces of a long `fit`: neighbours, landmarks, factor, columns. A run that was killed
         goes on from there when it is called again with the same data and parameters. Delete the folder afterwards.

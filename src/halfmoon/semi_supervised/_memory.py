@@ -50,7 +50,7 @@ def predicted_memory(kernel: DataDependentKernel, problem: LearningProblem, limi
 
 
 def within_memory(memory: FitMemory | None, limit: int | None) -> AbstractContextManager[None]:
-    """Return a block in which a fit stays below the limit; say how much that will be, or refuse what cannot be kept."""
+    """Return a block in which a fit stays below the limit; say how much it takes, or refuse what cannot be kept."""
     if memory is None:
         if limit is not None:
             tell("memory is not predicted for a fit of this kind; max_memory bounds instant refits alone")
@@ -60,8 +60,8 @@ def within_memory(memory: FitMemory | None, limit: int | None) -> AbstractContex
         return nullcontext()
     if memory.peak > limit:
         raise MemoryLimitError(
-            f"This fit takes up to {memory.peak:,} bytes beyond its rows ({memory.stage}), in the way that takes least, "
-            f"and max_memory allows {limit:,}. Raise max_memory to {memory.peak:,}, or use fewer neighbours, landmarks "
+            f"This fit takes up to {memory.peak:,} bytes beyond its rows ({memory.stage}), in the way that takes "
+            f"least, and max_memory allows {limit:,}. Raise max_memory to {memory.peak:,}, or use fewer neighbours, landmarks "
             "or rows."
         )
     streamed = "" if memory.columns else ", columns are not kept"

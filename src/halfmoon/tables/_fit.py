@@ -14,9 +14,9 @@ from sklearn.pipeline import Pipeline
 from halfmoon.cluster import KernelKMeans
 from halfmoon.kernels import DataDependentKernel
 from halfmoon.model_selection import KernelSearchCV
+from halfmoon.runtime.spool import is_on_disk
 from halfmoon.semi_supervised import LapRLSRegressor, LapSVC
 from halfmoon.tables._model import TableModel
-from halfmoon.runtime.spool import is_on_disk
 from halfmoon.tables._prepare import check_scales, plan_preparation, typed_features
 from halfmoon.tables._prepare_on_disk import prepare_on_disk
 from halfmoon.tables._table import Table
@@ -159,7 +159,7 @@ def _fit_estimator(X: Any, problem: _Problem, recipe: Recipe) -> tuple[Any, dict
     if problem.task == "cluster":
         assert recipe.n_clusters is not None
         return KernelKMeans(recipe.n_clusters, kernel=kernel, random_state=recipe.seed).fit(X), {}
-    how = {"kernel": kernel, "checkpoint": recipe.checkpoint, "max_memory": recipe.max_memory}
+    how: dict[str, Any] = {"kernel": kernel, "checkpoint": recipe.checkpoint, "max_memory": recipe.max_memory}
     estimator = LapRLSRegressor(**how) if problem.task == "regress" else LapSVC(probability=True, **how)
     if not recipe.tune:
         return estimator.fit(X, problem.y), {}

@@ -83,7 +83,7 @@ class TableModel(BaseEstimator):
         return self.pipeline.steps[-1][1]
 
     def read(self, path: str | Path, target: str | None = None) -> Table:
-        """Read a data file for this model; rows of `.npy`, Zarr and, where it was fitted to rows on disk, Parquet stay there."""
+        """Read a data file for this model; rows of formats that it was fitted to on disk stay there."""
         names = self.facts.get("columns")
         if lies_on_disk(Path(path)) or (names is not None and Path(path).suffix.lower() == ".parquet"):
             return read_rows(path, target=target, columns=names)

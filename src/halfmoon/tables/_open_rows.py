@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -163,23 +163,6 @@ def _targets(path: Path, file: Path, n: int) -> NDArray[Any]:
     if targets.shape != (n,):
         raise DataFileError(f"{file}: it has shape {targets.shape} and {path} has {n} rows. Give one target per row.")
     return as_cells(targets.astype(object))
-
-
-class _Source(Protocol):
-    """What rows come from."""
-
-    shape: tuple[int, int]
-    dtype: np.dtype[Any]
-    digest: str
-
-    @property
-    def mapped(self) -> NDArray[Any] | None:
-        """The rows, if they can be read where they are."""
-        ...
-
-    def blocks(self) -> Iterator[NDArray[Any]]:
-        """Yield the rows, some at a time."""
-        ...
 
 
 def _source(path: Path, columns: Iterable[str] | None, ignore: tuple[str, ...]) -> _Source:
@@ -391,3 +374,6 @@ def _numbers(path: Path, name: str, column: Any, width: int, first: int) -> NDAr
         row = first + int(np.flatnonzero(values.is_null().to_numpy(zero_copy_only=False))[0]) // width
         raise DataFileError(f"{path}: row {row}, column {name!r}: a number of the list is missing.")
     return values.to_numpy(zero_copy_only=False).reshape(-1, width)
+
+
+_Source = _ArraySource | _ParquetSource
