@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from halfmoon.exceptions import AccuracyWarning
 from halfmoon.geometry._restriction import Restriction, present_modes
 from halfmoon.regularizers import PowerRegularizer, Regularizer, indicators
-from halfmoon.runtime.memory import give_back
+from halfmoon.runtime.memory import allowance, give_back
 from halfmoon.solvers import SolveOptions
 
 __all__ = [
@@ -31,37 +31,36 @@ FEW = 4  # columns that solvers treat in another way than a tile
 def interpolate(Q: Regularizer, restriction: Restriction, h_hat: ArrayLike, options: SolveOptions) -> Matrix:
     """Return h* = T h_hat, the extension of landmark values to all points (Theorem 3.2).
 
-        h* = Q^+ E A^+ h_hat is the smoothest function, by h' Q h, with these values on the landmarks. On a
-        component that lies in S altogether and that Q does not penalise, h* is h_hat. On a component without
-        landmark h* is 0.
+    h* = Q^+ E A^+ h_hat is the smoothest function, by h' Q h, with these values on the landmarks. On a
+    component that lies in S altogether and that Q does not penalise, h* is h_hat. On a component without
+    landmark h* is 0.
 
     Parameters
     ----------
-        Q : Regularizer
-            The regulariser that was restricted.
-        restriction : Restriction
-            What `restrict` returned for it.
-        h_hat : array-like of shape (n_hat,) or (n_hat, m)
-            Values at the landmarks.
-        options : SolveOptions
-            `eps` is the relative residual of each solve.
+    Q : Regularizer
+        The regulariser that was restricted.
+    restriction : Restriction
+        What `restrict` returned for it.
+    h_hat : array-like of shape (n_hat,) or (n_hat, m)
+        Values at the landmarks.
+    options : SolveOptions
+        `eps` is the relative residual of each solve.
 
     Returns
     -------
-        ndarray of shape (n,) or (n, m)
+    ndarray of shape (n,) or (n, m)
 
     Examples
     --------
-        >>> import numpy as np
-        >>> from halfmoon.regularizers import PowerRegularizer
-        >>> from halfmoon.geometry import interpolate
-        >>> from halfmoon.geometry import restrict
-        >>> from halfmoon.runtime.memory import give_back
-    from halfmoon.solvers import SolveOptions
-        >>> path = np.diag(np.ones(4), 1) + np.diag(np.ones(4), -1)
-        >>> Q = PowerRegularizer(path, power=1, normalized=False, ridge=1e-9)
-        >>> interpolate(Q, restrict(Q, [0, 4]), [0.0, 1.0], SolveOptions()).round(6) + 0.0
-        array([0.  , 0.25, 0.5 , 0.75, 1.  ])
+    >>> import numpy as np
+    >>> from halfmoon.regularizers import PowerRegularizer
+    >>> from halfmoon.geometry import interpolate
+    >>> from halfmoon.geometry import restrict
+    >>> from halfmoon.solvers import SolveOptions
+    >>> path = np.diag(np.ones(4), 1) + np.diag(np.ones(4), -1)
+    >>> Q = PowerRegularizer(path, power=1, normalized=False, ridge=1e-9)
+    >>> interpolate(Q, restrict(Q, [0, 4]), [0.0, 1.0], SolveOptions()).round(6) + 0.0
+    array([0.  , 0.25, 0.5 , 0.75, 1.  ])
     """
     S = restriction.landmarks
     values = check_values(h_hat, len(S))
@@ -105,21 +104,20 @@ def interpolation_rows(
 ) -> Matrix:
     """Return the given rows of T, the interpolation of Theorem 3.2 from S to all points: h*_rows = T_rows h_hat.
 
-        One solve per row that is not a landmark; landmarks have rows of the identity.
+    One solve per row that is not a landmark; landmarks have rows of the identity.
 
     Examples
     --------
-        >>> import numpy as np
-        >>> from halfmoon.regularizers import PowerRegularizer
-        >>> from halfmoon.geometry import interpolation_rows
-        >>> from halfmoon.geometry import restrict
-        >>> from halfmoon.runtime.memory import give_back
-    from halfmoon.solvers import SolveOptions
-        >>> path = np.diag(np.ones(4), 1) + np.diag(np.ones(4), -1)
-        >>> Q = PowerRegularizer(path, power=1, normalized=False, ridge=1e-9)
-        >>> interpolation_rows(Q, restrict(Q, [0, 4]), np.array([1, 4]), SolveOptions()).round(6) + 0.0
-        array([[0.75, 0.25],
-               [0.  , 1.  ]])
+    >>> import numpy as np
+    >>> from halfmoon.regularizers import PowerRegularizer
+    >>> from halfmoon.geometry import interpolation_rows
+    >>> from halfmoon.geometry import restrict
+    >>> from halfmoon.solvers import SolveOptions
+    >>> path = np.diag(np.ones(4), 1) + np.diag(np.ones(4), -1)
+    >>> Q = PowerRegularizer(path, power=1, normalized=False, ridge=1e-9)
+    >>> interpolation_rows(Q, restrict(Q, [0, 4]), np.array([1, 4]), SolveOptions()).round(6) + 0.0
+    array([[0.75, 0.25],
+           [0.  , 1.  ]])
     """
     others = rows[~np.isin(rows, restriction.landmarks)]
     on_S = np.empty((len(restriction.landmarks), len(others)))
@@ -136,18 +134,17 @@ def interpolation_rows_of_powers(
 
     Examples
     --------
-        >>> import numpy as np
-        >>> from halfmoon.regularizers import PowerRegularizer
-        >>> from halfmoon.geometry import interpolation_rows, interpolation_rows_of_powers
-        >>> from halfmoon.geometry import restrict_powers
-        >>> from halfmoon.runtime.memory import give_back
-    from halfmoon.solvers import SolveOptions
-        >>> path = np.diag(np.ones(4), 1) + np.diag(np.ones(4), -1)
-        >>> Q = PowerRegularizer(path, power=2, ridge=0.1)
-        >>> both = restrict_powers(Q, [0, 4], [1, 2])
-        >>> T = interpolation_rows_of_powers(Q, both, np.array([2]), SolveOptions())
-        >>> bool(np.allclose(T[2], interpolation_rows(Q, both[2], np.array([2]), SolveOptions())))
-        True
+    >>> import numpy as np
+    >>> from halfmoon.regularizers import PowerRegularizer
+    >>> from halfmoon.geometry import interpolation_rows, interpolation_rows_of_powers
+    >>> from halfmoon.geometry import restrict_powers
+    >>> from halfmoon.solvers import SolveOptions
+    >>> path = np.diag(np.ones(4), 1) + np.diag(np.ones(4), -1)
+    >>> Q = PowerRegularizer(path, power=2, ridge=0.1)
+    >>> both = restrict_powers(Q, [0, 4], [1, 2])
+    >>> T = interpolation_rows_of_powers(Q, both, np.array([2]), SolveOptions())
+    >>> bool(np.allclose(T[2], interpolation_rows(Q, both[2], np.array([2]), SolveOptions())))
+    True
     """
     landmarks = next(iter(restrictions.values())).landmarks
     others = rows[~np.isin(rows, landmarks)]
@@ -166,8 +163,11 @@ def interpolation_rows_of_powers(
 
 
 def _parts(columns: int, options: SolveOptions) -> list[slice]:
-    """Return columns to solve for at one time: a tile for every thread. What is left over joins the last ones."""
-    step = TILE * options.threads
+    """Return columns to solve for at one time: all, or a tile for every thread where memory is limited.
+
+    A few that are left over join the last ones: solvers would treat them in another way.
+    """
+    step = columns if allowance() is None else TILE * options.threads
     starts = list(range(0, max(columns - FEW, 1), step)) if columns else []
     return [slice(start, stop) for start, stop in zip(starts, [*starts[1:], columns], strict=True)]
 
@@ -195,21 +195,20 @@ def interpolation_masses(
 ) -> NDArray[np.float64]:
     """Return T' m, the masses m of all points gathered at the landmarks: the sum of m_i h*_i is that of (T' m)_s h_s.
 
-        One solve per column of m, which may be 1-D. They may be negative, as weights of a quadrature rule may. Points of
-        components without landmark are left out.
+    One solve per column of m, which may be 1-D. They may be negative, as weights of a quadrature rule may. Points of
+    components without landmark are left out.
 
     Examples
     --------
-        >>> import numpy as np
-        >>> from halfmoon.regularizers import PowerRegularizer
-        >>> from halfmoon.geometry import interpolation_masses
-        >>> from halfmoon.geometry import restrict
-        >>> from halfmoon.runtime.memory import give_back
-    from halfmoon.solvers import SolveOptions
-        >>> path = np.diag(np.ones(4), 1) + np.diag(np.ones(4), -1)
-        >>> Q = PowerRegularizer(path, power=1, normalized=False, ridge=1e-9)
-        >>> interpolation_masses(Q, restrict(Q, [0, 4]), np.array([1.0, 1.0, 1.0, 0.0, 1.0]), SolveOptions()).round(6)
-        array([2.25, 1.75])
+    >>> import numpy as np
+    >>> from halfmoon.regularizers import PowerRegularizer
+    >>> from halfmoon.geometry import interpolation_masses
+    >>> from halfmoon.geometry import restrict
+    >>> from halfmoon.solvers import SolveOptions
+    >>> path = np.diag(np.ones(4), 1) + np.diag(np.ones(4), -1)
+    >>> Q = PowerRegularizer(path, power=1, normalized=False, ridge=1e-9)
+    >>> interpolation_masses(Q, restrict(Q, [0, 4]), np.array([1.0, 1.0, 1.0, 0.0, 1.0]), SolveOptions()).round(6)
+    array([2.25, 1.75])
     """
     S = restriction.landmarks
     covered = Q.components.covered_by(S)[Q.components.labels] > 0

@@ -61,8 +61,8 @@ def within_memory(memory: FitMemory | None, limit: int | None) -> AbstractContex
     if memory.peak > limit:
         raise MemoryLimitError(
             f"This fit takes up to {memory.peak:,} bytes beyond its rows ({memory.stage}), in the way that takes "
-            f"least, and max_memory allows {limit:,}. Raise max_memory to {memory.peak:,}, or use fewer neighbours, landmarks "
-            "or rows."
+            f"least, and max_memory allows {limit:,}. Raise max_memory to {memory.peak:,}, or use fewer neighbours, "
+            "landmarks or rows."
         )
     streamed = "" if memory.columns else ", columns are not kept"
     tell(
