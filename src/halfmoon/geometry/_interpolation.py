@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -168,8 +169,8 @@ def _parts(columns: int, options: SolveOptions) -> list[slice]:
     A few that are left over join the last ones: solvers would treat them in another way.
     """
     step = columns if allowance() is None else TILE * options.threads
-    starts = list(range(0, max(columns - FEW, 1), step)) if columns else []
-    return [slice(start, stop) for start, stop in zip(starts, [*starts[1:], columns], strict=True)]
+    bounds = [*range(0, max(columns - FEW, 1), max(step, 1)), columns] if columns else []
+    return [slice(*ends) for ends in pairwise(bounds)]
 
 
 def _rows_of_T(
