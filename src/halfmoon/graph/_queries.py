@@ -21,7 +21,7 @@ from halfmoon.graph._exact import euclidean_search, sorted_nearest
 from halfmoon.graph._numba.cells import measure_found, nearest_cells, project_rows, scan_cells
 from halfmoon.graph._options import SearchOptions
 from halfmoon.graph._points import rows_at_once
-from halfmoon.graph._principal_components import MOST, SAMPLE_ROWS, Sample, centered, principal_components
+from halfmoon.graph._principal_components import MOST, Sample, centered, principal_components, sample_rows
 from halfmoon.runtime.executor import Executor, ThreadExecutor, stop_flag
 from halfmoon.runtime.half_floats import as_bits
 from halfmoon.runtime.lanes import WIDTH
@@ -52,7 +52,7 @@ class CellSearch:
         sample = np.sort(rng.choice(X.shape[0], min(SAMPLE, X.shape[0]), replace=False))
         with ThreadExecutor(options.threads) as executor:
             others = np.setdiff1d(np.arange(X.shape[0]), sample)  # what is learnt from a row is as if made for it
-            self.sketch = _Projection.of(X[np.sort(rng.permutation(others)[:SAMPLE_ROWS])], rng, executor)
+            self.sketch = _Projection.of(X[np.sort(rng.permutation(others)[: sample_rows(X.shape[1])])], rng, executor)
             points = np.empty((X.shape[0], self.sketch.width), np.float32)
             blocks = _blocks(X.shape[0], rows_at_once(ROWS, X.shape[1]))
             for rows, of_rows in zip(blocks, executor.map(_sketch_rows, (self.sketch, X), blocks), strict=True):

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 __all__ = ["FitMemory", "FitSize", "fit_memory"]
 
-START = 90_000_000  # code, its compilation, and the blocks that one pass over the rows holds, but for threads
-PER_THREAD = 12_000_000  # blocks of a thread
+START = 70_000_000  # code, its compilation, and the blocks that one pass over the rows holds, but for threads
+PER_THREAD = 6_000_000  # blocks of a thread
 ROW = 400  # bytes per row: sketch, codes, digests, numbers of duplicates
 EDGE = 125  # per row and neighbour: graph, matrix, its differences along edges, factor
 TILE = 16  # columns of a tile
@@ -21,10 +21,10 @@ LEFT_OVER = 4  # columns more than a tile per thread that are solved for at one 
 QUERY = 100  # per row: digests and cells
 SKETCH = 4.4  # per row and entry of a sketch in panels, which are not quite full
 PANELS = 2 * SKETCH  # the same while they are made
-LANDMARKS = 120  # per pair of landmarks: fifteen matrices
-SAMPLED = 12  # per number of the sample that components are found on
+LANDMARKS, EARLIER = 120, 40  # per pair of landmarks: fifteen matrices, and five before the labels are looked at
+SAMPLED = 6  # per number of the sample that components are found on
 SAMPLE, LEAST_SAMPLE, MOST_SAMPLE = 1 << 22, 1024, 4096  # numbers, and rows at least and at most
-GRAM = 24, 2048  # per pair of features, up to so many
+GRAM = 20, 2048  # per pair of features, up to so many
 HEAD, NARROW, MOST_COMPONENTS = 32, 256, 128  # features that are their own sketch; up to so many may be; components
 TREE = 24, 12  # bytes per number in a KD-tree, up to so many features
 
@@ -136,8 +136,8 @@ def _stages(size: FitSize, threads: int, wide: bool) -> dict[str, int]:
     columns = min(TILE * threads + LEFT_OVER, size.columns)
     return {
         "search": base + sample + n * (ROW + codes + EDGE * size.neighbors // 2),
-        "solves": base + n * (graph + WORKSPACE * threads) + LANDMARKS * m**2,
-        "queries": base + sample + LANDMARKS * m**2 + round(n * (graph + QUERY + PANELS * sketch)),
+        "solves": base + n * (graph + WORKSPACE * threads) + EARLIER * m**2,
+        "queries": base + sample + EARLIER * m**2 + round(n * (graph + QUERY + PANELS * sketch)),
         "labels": base
         + LANDMARKS * m**2
         + round(n * (graph + QUERY + SKETCH * sketch + WORKSPACE * threads + COLUMN * columns)),
