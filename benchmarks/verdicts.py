@@ -37,12 +37,14 @@ def _score(predicted: np.ndarray, y: np.ndarray) -> float:
     return float(np.mean(predicted == y)) if y.dtype.kind in "iu" else r2_score(y, predicted)
 
 
-def measure(maker: Maker, data: Path | None, labels: int, n_draws: int) -> dict[str, list[tuple[str, float]]]:
+def measure(
+    maker: Maker, data: Path | None, labels: int, n_draws: int, seed: int
+) -> dict[str, list[tuple[str, float]]]:
     """Return verdict and true gain of every draw, for each estimator."""
     found: dict[str, list[tuple[str, float]]] = {}
     for draw in range(n_draws):
         if draw % DRAWS_PER_SET == 0:
-            rng = np.random.default_rng([draw, labels, 14])
+            rng = np.random.default_rng([draw, labels, seed])
             small = draw_set(maker, data, rng)
             if 2 * labels > len(small.y):
                 return found
@@ -54,7 +56,7 @@ def measure(maker: Maker, data: Path | None, labels: int, n_draws: int) -> dict[
     return found
 
 
-def table(data: Path | None, n_draws: int, names: list[str] | None, numbers: list[int]) -> Iterator[str]:
+def table(data: Path | None, n_draws: int, names: list[str] | None, numbers: list[int], seed: int) -> Iterator[str]:
     """Yield the rows of the table, and the totals."""
     yield "| data | labels | estimator | mean gain | help: said, right | do not help: said, right | cannot be told |"
     yield "|---|---|---|---|---|---|---|"
@@ -62,7 +64,7 @@ def table(data: Path | None, n_draws: int, names: list[str] | None, numbers: lis
     totals = np.zeros(4, dtype=int)
     for name, maker in {name: makers[name] for name in names or makers}.items():
         for labels in numbers:
-            for method, outcomes in measure(maker, data, labels, n_draws).items():
+            for method, outcomes in measure(maker, data, labels, n_draws, seed).items():
                 gains = np.array([gain for _, gain in outcomes])
                 helped = np.array([verdict == "help" for verdict, _ in outcomes])
                 useless = np.array([verdict == "do not help" for verdict, _ in outcomes])
@@ -84,11 +86,12 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=200)
     parser.add_argument("--sets", nargs="*", help="names of data sets; all by default")
     parser.add_argument("--labels", nargs="*", type=int, default=LABELS, help="numbers of labels")
+    parser.add_argument("--seed", type=int, default=14, help="of the draws")
     options = parser.parse_args()
     warnings.simplefilter("ignore", DisconnectedGraphWarning)
     options.out.mkdir(parents=True, exist_ok=True)
-    lines = [f"Machine: {machine('numpy', 'scikit-learn')}. {options.draws} draws.", ""]
-    for line in table(options.data, options.draws, options.sets, options.labels):
+    lines = [f"Machine: {machine('numpy', 'scikit-learn')}. {options.draws} draws, seed {options.seed}.", ""]
+    for line in table(options.data, options.draws, options.sets, options.labels, options.seed):
         print(line, flush=True)
         lines.append(line)
         (options.out / "verdicts.md").write_text("\n".join(lines) + "\n")
