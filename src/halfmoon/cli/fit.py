@@ -17,6 +17,7 @@ EXAMPLES = o.examples(
     "halfmoon fit flowers.csv --target species --out flowers.hm",
     "halfmoon fit houses.parquet --target price --task regress --tune --out houses.hm",
     "halfmoon fit photos/ --landmarks 1000 --out photos.hm",
+    "halfmoon fit houses.parquet --target price --checkpoint run/ --max-memory 2GB --out houses.hm",
     "halfmoon fit customers.csv --ignore id --task cluster -k 4 --out segments.hm",
 )
 
@@ -36,6 +37,8 @@ def command(
     ignore: o.Ignore = None,
     categorical: o.Categorical = None,
     standardize: o.Standardize = None,
+    checkpoint: o.Checkpoint = None,
+    max_memory: o.MaxMemory = None,
     seed: o.Seed = 0,
     quiet: o.Quiet = False,
     as_json: o.Json = False,
@@ -45,11 +48,17 @@ def command(
         report.writes(out)
         with report.working("reading"):
             from halfmoon import save
-            from halfmoon.tables import Recipe, check_writable, fit_table, read_table
+            from halfmoon.tables import Recipe, check_writable, fit_table, lies_on_disk, read_rows, read_table
 
-            _check_task(task, clusters, tune)
+            _check_task(task, clusters, tune, on_disk=checkpoint is not None or max_memory is not None)
             check_writable(out, inputs=(data,))
-            table = read_table(data, target=target, ignore=ignore or (), categorical=categorical or ())
+            if lies_on_disk(data) or (max_memory is not None and data.suffix.lower() == ".parquet"):
+                table = read_rows(data, target=target, ignore=ignore or ())
+                report.note(
+                    f"the rows stay on disk, {table.X.nbytes / 1e6:,.1f} MB; what is made of them is in temporary files"
+                )
+            else:
+                table = read_table(data, target=target, ignore=ignore or (), categorical=categorical or ())
         if task != o.Task.cluster:
             need_target(table)
         recipe = Recipe(
@@ -61,6 +70,8 @@ def command(
             standardize=standardize,
             unlabeled=unlabeled,
             seed=seed,
+            checkpoint=checkpoint,
+            max_memory=max_memory,
         )
         with report.working("tuning" if tune else "fitting"):
             model = fit_table(table, recipe, report.note)
@@ -73,8 +84,12 @@ def command(
         report.finish(fit_line(model.facts), str(out), task=model.task, **quality_facts(model), **model.facts)
 
 
-def _check_task(task: o.Task | None, clusters: int | None, tune: bool) -> None:
+def _check_task(task: o.Task | None, clusters: int | None, tune: bool, on_disk: bool) -> None:
     """Refuse options that do not go together."""
+    if on_disk and (tune or task == o.Task.cluster):
+        raise ValueError(
+            "--checkpoint and --max-memory are for one fit: they go with neither --tune nor --task cluster."
+        )
     if task == o.Task.cluster and clusters is None:
         raise ValueError("--task cluster needs the number of clusters, -k K.")
     if task != o.Task.cluster and clusters is not None:

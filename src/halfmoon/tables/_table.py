@@ -45,6 +45,8 @@ class Table:
         Columns of features that are names of categories, whatever they look like.
     texts : tuple of str
         Columns of features that are texts of many words.
+    names : tuple of str or None
+        Columns that rows on disk were made of, where these have names.
     """
 
     path: Path
@@ -57,6 +59,7 @@ class Table:
     notes: list[str] = field(default_factory=list)
     categorical: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
+    names: tuple[str, ...] | None = None
 
     def row(self, i: int) -> str:
         """Return how row i is called in messages."""
