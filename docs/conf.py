@@ -44,7 +44,7 @@ API = {
     "halfmoon.geometry": ("Q^+ on the landmarks", ["Restriction", "restrict_powers"]),
     "halfmoon.solvers": ("Solvers", None),
     "halfmoon.plotting": ("Plots", None),
-    "halfmoon.planning": ("What a fit will cost", ["Plan", "Step", "plan"]),
+    "halfmoon.planning": ("What a fit will cost", ["FitMemory", "FitSize", "Plan", "Step", "fit_memory", "plan"]),
     "halfmoon.exceptions": ("Errors and warnings", None),
 }
 

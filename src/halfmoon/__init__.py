@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from halfmoon.runtime.execution import distributed
     from halfmoon.runtime.progress import progress_callback
     from halfmoon.semi_supervised import LapRLSClassifier, LapRLSRegressor, LapSVC
+    from halfmoon.tables import open_rows
 
 __all__ = [
     "DataDependentKernel",
@@ -29,6 +30,7 @@ __all__ = [
     "distributed",
     "label",
     "load",
+    "open_rows",
     "progress_callback",
     "restrict",
     "save",
@@ -47,6 +49,7 @@ _HOMES = {
     "distributed": "halfmoon.runtime.execution",
     "label": "halfmoon.labeller",
     "load": "halfmoon.persistence",
+    "open_rows": "halfmoon.tables",
     "progress_callback": "halfmoon.runtime.progress",
     "restrict": "halfmoon.geometry",
     "save": "halfmoon.persistence",

@@ -31,16 +31,20 @@ __all__ = [
     "check_random_state",
     "check_real",
     "check_sample_weight",
-    "check_scale",
     "check_sparse",
     "labeled_mask",
+    "row_blocks",
     "take_rows",
     "validate_data",
+    "validate_points",
 ]
 
 UNLABELED = -1
 LARGEST = 1e150  # of a feature: squares of distances must not overflow
 SMALLEST = 1e-140  # of the largest feature: squares of distances between neighbours must not vanish
+BLOCK = 1 << 20  # numbers converted at once
+SCANNED = 1 << 16  # numbers looked at at once, in cache
+UNSCANNED = {"accept_sparse": "csr", "dtype": "numeric", "ensure_all_finite": False}
 
 
 def validate_data(estimator: Any, X: Any, **options: Any) -> Any:
@@ -72,25 +76,79 @@ def _explained(X: Any) -> Iterator[None]:
         ) from error
 
 
-def check_points(X: Any, *, minimum: int = 1) -> Any:
-    """Return X for searches that read it block by block: dense float64, float32 or uint8, or canonical CSR.
+def row_blocks(X: Any, size: int = BLOCK) -> Iterator[slice]:
+    """Yield slices of rows that hold about `size` numbers each."""
+    step = max(1, size // max(X.shape[1], 1))
+    for start in range(0, X.shape[0], step):
+        yield slice(start, min(start + step, X.shape[0]))
+
+
+def check_points(X: Any, *, minimum: int = 1, to_learn: bool = False) -> Any:
+    """Return X for searches that read it block by block: dense float64, float32, float16 or uint8, or canonical CSR.
 
     Such dense arrays are not copied and memory maps stay on disk; other types become the smallest float that holds
-    all their values.
+    all their values. Points `to_learn` from must not be so small that squares of their distances vanish; single new
+    points may be.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from halfmoon._validation import check_points
+    >>> check_points(np.array([[1e-200], [0.0]]), to_learn=True)
+    Traceback (most recent call last):
+    ...
+    ValueError: X holds values up to 1e-200 in size; below 1e-140 squares of distances vanish. ...
+    >>> check_points(np.array([[1.0, np.nan], [0.0, 2.0]]))
+    Traceback (most recent call last):
+    ...
+    ValueError: Input X contains NaN, first in row 0, column 1. ...
     """
-    X = check_array(X, accept_sparse="csr", dtype="numeric", ensure_min_samples=minimum, input_name="X")
+    return _as_points(check_array(X, ensure_min_samples=minimum, input_name="X", **UNSCANNED), to_learn)
+
+
+def validate_points(estimator: Any, X: Any, *, reset: bool = True, minimum: int = 1, to_learn: bool = False) -> Any:
+    """Return X as `check_points` does, and set or compare the names and the number of features of an estimator."""
+    X = validate_data(estimator, X, reset=reset, ensure_min_samples=minimum, **UNSCANNED)
+    return _as_points(X, to_learn)
+
+
+def _as_points(X: Any, to_learn: bool) -> Any:
+    """Return rows that scikit-learn has looked at, but for their values: these are read once, here."""
     if sparse.issparse(X):
-        return check_features(X, minimum=minimum)
-    if X.dtype not in (np.float64, np.float32, np.uint8):
+        X = check_features(X)
+        return _check_smallest(X, _largest(X.data)) if to_learn else X
+    if X.dtype not in (np.float64, np.float32, np.float16, np.uint8):
         X = X.astype(np.float32 if np.can_cast(X.dtype, np.float32) else np.float64)
-    _check_largest(X)
-    return np.ascontiguousarray(X)
+    X = np.ascontiguousarray(X)
+    largest = 0.0 if X.dtype == np.uint8 else _largest_of_rows(X)
+    _check_largest(X, largest)
+    return _check_smallest(X, largest) if to_learn else X
+
+
+def _largest_of_rows(X: NDArray[Any]) -> float:
+    """Return the size of the largest number in one pass over X; a number that is none is named by row and column."""
+    largest = 0.0
+    for rows in row_blocks(X, SCANNED):
+        of_block = _largest(X[rows])
+        if not np.isfinite(of_block):
+            _refuse(X[rows], rows.start)
+        largest = max(largest, of_block)
+    return largest
+
+
+def _refuse(block: NDArray[Any], first: int) -> None:
+    row, column = (int(place[0]) for place in np.nonzero(~np.isfinite(block)))
+    what = "NaN" if np.isnan(block[row, column]) else "infinity"
+    raise ValueError(
+        f"Input X contains {what}, first in row {first + row}, column {column}. Fill in such numbers, with "
+        "SimpleImputer say, or leave their rows out."
+    )
 
 
 def check_features(X: Any, *, minimum: int = 1) -> Any:
     """Return X as a float64 C-ordered array or a canonical CSR array; never a view that we write to."""
     X = check_array(X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=minimum, input_name="X")
-    _check_largest(X)
+    _check_largest(X, _largest(X.data if sparse.issparse(X) else X))
     if not sparse.issparse(X):
         return np.ascontiguousarray(X)
     index_type = np.int32 if max(X.nnz, X.shape[1]) <= np.iinfo(np.int32).max else np.int64
@@ -100,38 +158,26 @@ def check_features(X: Any, *, minimum: int = 1) -> Any:
     return X
 
 
-def _check_largest(X: Any) -> None:
-    if X.dtype == np.float64 and _largest(X) > LARGEST:
+def _check_largest(X: Any, largest: float) -> None:
+    if X.dtype == np.float64 and largest > LARGEST:
         raise ValueError(
-            f"X holds values up to {_largest(X):.3g} in size; beyond {LARGEST:g} squares of distances overflow. "
+            f"X holds values up to {largest:.3g} in size; beyond {LARGEST:g} squares of distances overflow. "
             "Rescale the features, with StandardScaler say."
         )
 
 
-def check_scale(X: Any) -> Any:
-    """Return points to learn from, or refuse them if squares of their distances vanish; single new points may be tiny.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from halfmoon._validation import check_scale
-    >>> check_scale(np.array([[1e-200], [0.0]]))
-    Traceback (most recent call last):
-    ...
-    ValueError: X holds values up to 1e-200 in size; below 1e-140 squares of distances vanish. ...
-    """
-    if X.dtype == np.float64 and 0.0 < _largest(X) < SMALLEST:
+def _check_smallest(X: Any, largest: float) -> Any:
+    if X.dtype == np.float64 and 0.0 < largest < SMALLEST:
         raise ValueError(
-            f"X holds values up to {_largest(X):.3g} in size; below {SMALLEST:g} squares of distances vanish. "
+            f"X holds values up to {largest:.3g} in size; below {SMALLEST:g} squares of distances vanish. "
             "Use a smaller unit: multiply the features by a large number."
         )
     return X
 
 
-def _largest(X: Any) -> float:
-    """Return the size of the largest value, without a copy of X."""
-    values = X.data if sparse.issparse(X) else X
-    return float(max(values.max(), -values.min())) if values.size else 0.0
+def _largest(values: NDArray[Any]) -> float:
+    """Return the size of the largest value, NaN if one is, without a copy."""
+    return float(np.maximum(values.max(), -values.min())) if values.size else 0.0
 
 
 def check_integer(name: str, value: Any, *, low: int, high: int | None = None, advice: str = "") -> int:

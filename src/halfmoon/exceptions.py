@@ -8,6 +8,7 @@ __all__ = [
     "DisconnectedGraphWarning",
     "FloatRangeError",
     "LandmarkWarning",
+    "MemoryLimitError",
     "ModelFileError",
     "NotDiagonallyDominantError",
     "NotPositiveSemidefiniteError",
@@ -41,6 +42,10 @@ class ModelFileError(ValueError):
 
 class CheckpointError(ValueError):
     """A folder cannot serve as the checkpoint of a run; the message says what it holds and what differs."""
+
+
+class MemoryLimitError(ValueError):
+    """A fit would take more memory than it may; the message says how much it takes and how to need less."""
 
 
 class DisconnectedGraphWarning(UserWarning):

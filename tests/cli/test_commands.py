@@ -245,3 +245,46 @@ def test_plan(halfmoon):
     assert facts["planned_seconds"] == pytest.approx(sum(step["seconds"] for step in facts["steps"]))
     assert (facts["rows"], facts["workers"]) == (10**8, 20)
     assert halfmoon(f"{line} --quiet").stdout == ""
+
+
+def test_rows_on_disk(files, halfmoon):
+    result = halfmoon(
+        "fit moons.npy --target labels.npy --unlabeled -1 --max-memory 1GB --checkpoint run --out disk.hm"
+    )
+    assert result.exit_code == 0, result.output
+    assert "stay on disk" in result.output
+    assert (files / "run" / "halfmoon-checkpoint.json").exists()
+    assert halfmoon("predict disk.hm moons.npy --proba --out disk.csv").exit_code == 0
+    assert halfmoon("fit moons.npz --target y --unlabeled -1 --out memory.hm").exit_code == 0
+    assert halfmoon("predict memory.hm moons.npz --proba --out memory.csv").exit_code == 0
+    on_disk, in_memory = pd.read_csv(files / "disk.csv"), pd.read_csv(files / "memory.csv")
+    assert (on_disk["prediction"] == in_memory["prediction"]).all()
+    np.testing.assert_allclose(on_disk["p(1)"], in_memory["p(1)"], atol=1e-3)  # float32 on disk, float64 in the archive
+
+
+def test_parquet_on_disk_predicts_by_blocks(files, halfmoon, monkeypatch):
+    import halfmoon.cli.predict as predict
+
+    fit = "fit houses.parquet --target price --max-memory 1GB --out houses-disk.hm"
+    assert halfmoon(fit).exit_code == 0
+    assert halfmoon("predict houses-disk.hm houses.parquet --out whole.csv").exit_code == 0
+    monkeypatch.setattr(predict, "BLOCK", 70)
+    assert halfmoon("predict houses-disk.hm houses.parquet --out blocks.csv").exit_code == 0
+    whole, blocks = pd.read_csv(files / "whole.csv"), pd.read_csv(files / "blocks.csv")
+    assert len(whole) == 120
+    np.testing.assert_allclose(blocks["prediction"], whole["prediction"], rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("fit moons.npy --target y --out x.hm", "must name a .npy file"),
+        ("fit flowers.csv --target species --tune --max-memory 1GB --out x.hm", "are for one fit"),
+        ("fit flowers.csv --target species --max-memory much --out x.hm", "is not a size"),
+        ("fit houses.parquet --target prize --max-memory 1GB --out x.hm", "there is no column 'prize'. Did you mean"),
+    ],
+)
+def test_what_rows_on_disk_cannot_do(files, halfmoon, command, message):
+    result = halfmoon(command)
+    assert result.exit_code == 2
+    assert message in " ".join(result.output.split())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -10,6 +11,7 @@ import typer
 
 __all__ = [
     "Categorical",
+    "Checkpoint",
     "Data",
     "DayFirst",
     "Id",
@@ -17,6 +19,7 @@ __all__ = [
     "Json",
     "Keep",
     "Landmarks",
+    "MaxMemory",
     "Model",
     "Neighbors",
     "Quiet",
@@ -43,15 +46,20 @@ Data = Annotated[
     Path,
     typer.Argument(
         metavar="DATA",
-        help="CSV, TSV, Parquet, Feather, NPY, NPZ or libsvm file, or a folder of images: subfolders are classes, "
-        "'unlabeled' holds images without a label.",
+        help="CSV, TSV, Parquet, Feather, NPY, NPZ or libsvm file, Zarr array, folder of Parquet files, or folder of "
+        "images: subfolders are classes, 'unlabeled' holds images without a label.",
         show_default=False,
     ),
 ]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A file written by fit.", show_default=False)]
 Target = Annotated[
     list[str] | None,
-    typer.Option("--target", "-t", metavar="COLUMN", help="Column of the target; empty cells are the unlabelled rows."),
+    typer.Option(
+        "--target",
+        "-t",
+        metavar="COLUMN",
+        help="Column of the target; empty cells are the unlabelled rows. For NPY and Zarr data an NPY file.",
+    ),
 ]
 Unlabeled = Annotated[
     str | None, typer.Option(metavar="VALUE", help="Value that marks unlabelled rows, besides the empty cell.")
@@ -99,6 +107,33 @@ Neighbors = Annotated[
 Seed = Annotated[int, typer.Option(metavar="N", min=0, help="Seed of everything that is drawn.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors, and what --json asks for.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
+
+
+def byte_count(text: str) -> int:
+    """Return the bytes that a size means: 2GB, 500MB, 1.5TB or a plain number."""
+    written = re.fullmatch(r"\s*([0-9.]+)\s*(B|kB|MB|GB|TB)?\s*", text, re.IGNORECASE)
+    try:
+        number = float(written[1]) if written else 0.0
+    except ValueError:
+        number = 0.0
+    if written is None or number <= 0.0:
+        raise typer.BadParameter(f"{text!r} is not a size. Write it as 2GB or 500MB.")
+    return int(number * UNITS[(written[2] or "B").upper()])
+
+
+UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+MaxMemory = Annotated[
+    int | None,
+    typer.Option(
+        parser=byte_count,
+        metavar="SIZE",
+        help="Memory that the fit may take beyond the rows, as 2GB; rows of Parquet files then stay on disk.",
+    ),
+]
+Checkpoint = Annotated[
+    Path | None,
+    typer.Option(metavar="FOLDER", help="Keep what is finished there; a run that was killed goes on from it."),
+]
 
 
 def examples(*lines: str) -> str:

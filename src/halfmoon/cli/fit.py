@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from halfmoon.cli import _options as o
-from halfmoon.cli._data import need_target, read_data
+from halfmoon.cli._data import need_target, one_target, read_data
 from halfmoon.cli._models import fit_line, quality_facts, quality_lines
 from halfmoon.cli._report import reporting
 
@@ -19,6 +19,7 @@ EXAMPLES = o.examples(
     "halfmoon fit houses.parquet --target price --task regress --tune --out houses.hm",
     "halfmoon fit reviews.csv --target stars --text review --ignore id --out reviews.hm",
     "halfmoon fit photos/ --landmarks 1000 --out photos.hm",
+    "halfmoon fit houses.parquet --target price --checkpoint run/ --max-memory 2GB --out houses.hm",
     "halfmoon fit customers.csv --ignore id --task cluster -k 4 --out segments.hm",
 )
 
@@ -42,6 +43,8 @@ def command(
     day_first: o.DayFirst = None,
     separator: o.Separator = None,
     standardize: o.Standardize = None,
+    checkpoint: o.Checkpoint = None,
+    max_memory: o.MaxMemory = None,
     seed: o.Seed = 0,
     quiet: o.Quiet = False,
     as_json: o.Json = False,
@@ -52,23 +55,29 @@ def command(
         with report.working("reading"):
             from halfmoon import save
             from halfmoon.persistence import is_model_file
-            from halfmoon.tables import Recipe, check_writable, fit_table
+            from halfmoon.tables import Recipe, check_writable, fit_table, lies_on_disk, read_rows
 
-            _check_task(task, clusters, tune)
+            _check_task(task, clusters, tune, on_disk=checkpoint is not None or max_memory is not None)
             check_writable(out, inputs=(data,))
             if out.exists() and not force and not is_model_file(out):
                 raise ValueError(
                     f"{out}: there is a file that is no model. Name another one, or replace it with --force."
                 )
-            table = read_data(
-                data,
-                target,
-                ignore=ignore,
-                categorical=categorical,
-                text=text,
-                day_first=day_first,
-                separator=separator,
-            )
+            if lies_on_disk(data) or (max_memory is not None and data.suffix.lower() == ".parquet"):
+                table = read_rows(data, target=one_target(target), ignore=ignore or ())
+                report.note(
+                    f"the rows stay on disk, {table.X.nbytes / 1e6:,.1f} MB; what is made of them is in temporary files"
+                )
+            else:
+                table = read_data(
+                    data,
+                    target,
+                    ignore=ignore,
+                    categorical=categorical,
+                    text=text,
+                    day_first=day_first,
+                    separator=separator,
+                )
         if task != o.Task.cluster:
             need_target(table)
         recipe = Recipe(
@@ -80,6 +89,8 @@ def command(
             standardize=standardize,
             unlabeled=unlabeled,
             seed=seed,
+            checkpoint=checkpoint,
+            max_memory=max_memory,
         )
         with report.working("tuning" if tune else "fitting"):
             model = fit_table(table, recipe, report.note)
@@ -92,8 +103,12 @@ def command(
         report.finish(fit_line(model.facts), str(out), task=model.task, **quality_facts(model), **model.facts)
 
 
-def _check_task(task: o.Task | None, clusters: int | None, tune: bool) -> None:
+def _check_task(task: o.Task | None, clusters: int | None, tune: bool, on_disk: bool) -> None:
     """Refuse options that do not go together."""
+    if on_disk and (tune or task == o.Task.cluster):
+        raise ValueError(
+            "--checkpoint and --max-memory are for one fit: they go with neither --tune nor --task cluster."
+        )
     if task == o.Task.cluster and clusters is None:
         raise ValueError("--task cluster needs the number of clusters, -k K.")
     if task != o.Task.cluster and clusters is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +15,8 @@ from halfmoon.cli._report import reporting
 
 if TYPE_CHECKING:
     from halfmoon.tables import Table, TableModel
+
+BLOCK = 1 << 22  # numbers of rows on disk that are predicted at once
 
 NAME = "predict"
 HELP = "Predict every row of a data file with a saved model."
@@ -69,7 +72,25 @@ def command(
 
 
 def _predictions(model: TableModel, table: Table, proba: bool) -> dict[str, Any]:
-    """Return the columns to write."""
+    """Return the columns to write; rows on disk are read block by block."""
+    import numpy as np
+
+    from halfmoon.runtime.spool import is_on_disk
+
+    if not is_on_disk(table.X):
+        return _of_block(model, table, proba)
+    starts = range(0, len(table.X), max(1, BLOCK // table.X.shape[1]))
+    numbers = [range(start, min(start + starts.step, len(table.X))) for start in starts]
+    blocks = (
+        replace(table, X=np.array(table.X[rows.start : rows.stop]), rows=range(rows.start + 1, rows.stop + 1))
+        for rows in numbers
+    )
+    parts = [_of_block(model, block, proba) for block in blocks]
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+def _of_block(model: TableModel, table: Table, proba: bool) -> dict[str, Any]:
+    """Return the columns to write, of some rows."""
     columns: dict[str, Any] = {"cluster" if model.task == "cluster" else "prediction": model.predict(table)}
     if proba and model.task == "regress":
         columns["deviation"] = model.predict_deviation(table)

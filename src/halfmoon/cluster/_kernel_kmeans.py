@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Cluster
 from sklearn.cluster import KMeans
 from sklearn.utils.validation import check_is_fitted
 
-from halfmoon._validation import check_integer, check_points, validate_data
+from halfmoon._validation import check_integer, validate_data, validate_points
 from halfmoon.features import LandmarkFeatures
 from halfmoon.runtime.chunks import by_chunk
 from halfmoon.runtime.storable import storable
@@ -109,7 +109,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         self
         """
         with transaction(self) as staged:
-            X = check_points(validate_data(staged, X, accept_sparse="csr", dtype="numeric", ensure_min_samples=2))
+            X = validate_points(staged, X, minimum=2, to_learn=True)
             check_integer("n_clusters", self.n_clusters, low=1, high=X.shape[0], advice=f"X has {X.shape[0]} rows.")
             staged._features = self._map().fit(X)
             staged.kernel_ = staged._features.kernel_

@@ -10,7 +10,7 @@ from scipy import linalg
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from halfmoon._validation import check_points, validate_data
+from halfmoon._validation import validate_points
 from halfmoon.kernels import SHARED, GraphExtension, fit_small, resolve_kernel
 from halfmoon.runtime.chunks import by_chunk
 from halfmoon.runtime.progress import showing
@@ -91,7 +91,7 @@ class LandmarkFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         self
         """
         with showing(self.verbose), transaction(self) as staged:
-            X = check_points(validate_data(staged, X, accept_sparse="csr", dtype="numeric", ensure_min_samples=2))
+            X = validate_points(staged, X, minimum=2, to_learn=True)
             kernel = resolve_kernel(self.kernel, **{name: getattr(self, name) for name in SHARED})
             staged.kernel_ = fit_small(kernel, X, y)
             if not isinstance(staged.kernel_.warped_.extension, GraphExtension):
@@ -117,7 +117,7 @@ class LandmarkFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         ndarray of shape (m, rank)
         """
         check_is_fitted(self, "kernel_")
-        X = check_points(validate_data(self, X, accept_sparse="csr", dtype="numeric", reset=False))
+        X = validate_points(self, X, reset=False)
         out = np.empty((X.shape[0], self._n_features_out), dtype=np.float32 if X.dtype == np.float32 else np.float64)
         step = max(1, BLOCK // max(out.shape[1], 1))
         for start in range(0, X.shape[0], step):

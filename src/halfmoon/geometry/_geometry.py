@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from halfmoon._validation import check_points, check_scale
+from halfmoon._validation import check_points
 from halfmoon.geometry import _stages as stages
 from halfmoon.geometry._append import AppendedRows, append_to_graph, check_new_rows
 from halfmoon.geometry._interpolator import Interpolator
@@ -24,6 +24,7 @@ from halfmoon.graph import AppendedIndex, Components, Duplicates, NeighborIndex
 from halfmoon.regularizers import PowerRegularizer, Regularizer
 from halfmoon.runtime.caches import without_caches
 from halfmoon.runtime.execution import piece
+from halfmoon.runtime.memory import give_back
 from halfmoon.runtime.storable import storable
 from halfmoon.solvers import SolveOptions
 
@@ -136,6 +137,7 @@ class Geometry:
         memory: Any = None,
         n_jobs: int | None = None,
         random_state: Any = None,
+        check_input: bool = True,
     ) -> Geometry:
         """Build graph, regulariser and landmarks, and restrict the regulariser to the landmarks.
 
@@ -155,6 +157,9 @@ class Geometry:
             The landmarks, see there.
         eps, solver, memory, n_jobs
             How it is computed, see there.
+        check_input : bool, default=True
+            Whether X is to be looked at: its type, and whether every number of it is one. Callers that have done so
+            say False, so that data on disk are read once for it.
 
         Returns
         -------
@@ -179,7 +184,7 @@ class Geometry:
             n_jobs=n_jobs,
             random_state=random_state,
         )
-        X = check_scale(check_points(X, minimum=2))
+        X = check_points(X, minimum=2, to_learn=True) if check_input else X
         mask = None if labeled is None else np.asarray(labeled, dtype=bool)
         return _build(X, mask, settings)
 
@@ -476,10 +481,12 @@ def _build(
         S = earlier.landmarks
     reusable = earlier is not None and (not fresh("restrictions") or stale == _only_powers(earlier, settings))
     kept = earlier._restrictions if earlier is not None and reusable else {}
+    give_back()
     restrictions = stages.restrict(Q, S, settings, kept)  # eq. 7, Theorem 4.4
     worst = max(restrictions.values(), key=lambda restriction: restriction.error_bound)
     if restrictions.keys() - kept.keys():
         warn_about(Q, worst, settings.eps, labeled, stacklevel=5)
+    give_back()
     index.prepare_queries(min(settings.n_neighbors, index.n_points))
     return Geometry(index, W, Q, S, settings, labeled, restrictions)
 

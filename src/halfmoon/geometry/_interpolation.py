@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from halfmoon.exceptions import AccuracyWarning
 from halfmoon.geometry._restriction import Restriction, present_modes
 from halfmoon.regularizers import PowerRegularizer, Regularizer, indicators
+from halfmoon.runtime.memory import allowance, give_back
 from halfmoon.solvers import SolveOptions
 
 __all__ = [
@@ -22,6 +24,9 @@ __all__ = [
 ]
 
 Matrix = NDArray[np.float64]
+
+TILE = 16  # columns that a thread solves for at one time
+FEW = 4  # columns that solvers treat in another way than a tile
 
 
 def interpolate(Q: Regularizer, restriction: Restriction, h_hat: ArrayLike, options: SolveOptions) -> Matrix:
@@ -64,9 +69,13 @@ def interpolate(Q: Regularizer, restriction: Restriction, h_hat: ArrayLike, opti
     units = np.abs(h).max(axis=0, initial=0.0)
     units[units == 0.0] = 1.0
     h = h / units  # T is linear, and the solvers square what they are given
-    sources = np.zeros((Q.n, h.shape[1]))
-    sources[S] = restriction.Q_hat @ h
-    h_star = Q.solve_off_modes(sources, options)
+    on_S = restriction.Q_hat @ h
+    h_star = np.empty((Q.n, h.shape[1]))
+    for part in _parts(h.shape[1], options):
+        sources = np.zeros((Q.n, part.stop - part.start))
+        sources[S] = on_S[:, part]
+        h_star[:, part] = Q.solve_off_modes(sources, options)
+        give_back()
     # Along the modes the interpolant is fixed by its landmarks; ridge^-power V V' would only lose digits there.
     V_S, present = present_modes(Q.modes, S)
     h_star += Q.modes[:, present] @ np.linalg.lstsq(V_S, h - h_star[S])[0]
@@ -112,8 +121,11 @@ def interpolation_rows(
            [0.  , 1.  ]])
     """
     others = rows[~np.isin(rows, restriction.landmarks)]
-    solved = Q.solve_off_modes(indicators(others, Q.n), options) if others.size else np.zeros((Q.n, 0))
-    return _rows_of_T(Q, restriction, rows, others, solved)
+    on_S = np.empty((len(restriction.landmarks), len(others)))
+    for part in _parts(len(others), options):
+        on_S[:, part] = Q.solve_off_modes(indicators(others[part], Q.n), options)[restriction.landmarks]
+        give_back()
+    return _rows_of_T(Q, restriction, rows, others, on_S)
 
 
 def interpolation_rows_of_powers(
@@ -137,18 +149,34 @@ def interpolation_rows_of_powers(
     """
     landmarks = next(iter(restrictions.values())).landmarks
     others = rows[~np.isin(rows, landmarks)]
-    solved, found, once = indicators(others, Q.n), {}, Q.with_power(1)
-    for power in range(1, max(restrictions) + 1):
-        solved = once.solve_off_modes(solved, options) if others.size else solved
-        if power in restrictions:
-            found[power] = _rows_of_T(Q.with_power(power), restrictions[power], rows, others, solved)
-    return found
+    on_S, once = {power: np.empty((len(landmarks), len(others))) for power in restrictions}, Q.with_power(1)
+    for part in _parts(len(others), options):
+        solved = indicators(others[part], Q.n)
+        for power in range(1, max(restrictions) + 1):
+            solved = once.solve_off_modes(solved, options)
+            if power in restrictions:
+                on_S[power][:, part] = solved[landmarks]
+        give_back()
+    return {
+        power: _rows_of_T(Q.with_power(power), restriction, rows, others, on_S[power])
+        for power, restriction in restrictions.items()
+    }
+
+
+def _parts(columns: int, options: SolveOptions) -> list[slice]:
+    """Return columns to solve for at one time: all, or a tile for every thread where memory is limited.
+
+    A few that are left over join the last ones: solvers would treat them in another way.
+    """
+    step = columns if allowance() is None else TILE * options.threads
+    bounds = [*range(0, max(columns - FEW, 1), max(step, 1)), columns] if columns else []
+    return [slice(*ends) for ends in pairwise(bounds)]
 
 
 def _rows_of_T(
-    Q: Regularizer, restriction: Restriction, rows: NDArray[np.intp], others: NDArray[np.intp], solved: Matrix
+    Q: Regularizer, restriction: Restriction, rows: NDArray[np.intp], others: NDArray[np.intp], on_S: Matrix
 ) -> Matrix:
-    """Return rows of T from Q^+ e_i off the modes, solved for the rows i that are no landmarks."""
+    """Return rows of T from Q^+ e_i off the modes on the landmarks, for rows i that are no landmarks."""
     S = restriction.landmarks
     place = np.full(Q.n, -1)
     place[S] = np.arange(len(S))
@@ -157,7 +185,7 @@ def _rows_of_T(
     T[known, place[rows[known]]] = 1.0
     if others.size:
         along, present = _along_modes(Q, restriction)
-        T[~known] = solved[S].T @ restriction.Q_hat + Q.modes[others][:, present] @ along
+        T[~known] = on_S.T @ restriction.Q_hat + Q.modes[others][:, present] @ along
         # Exactly 0 where no landmark is: rounding errors of a solve would pass for a small kernel.
         T[Q.components.covered_by(S)[Q.components.labels[rows]] == 0] = 0.0
     return T

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.cluster import kmeans_plusplus
 from sklearn.metrics.pairwise import euclidean_distances
 
@@ -18,14 +17,17 @@ from halfmoon._validation import (
     check_points,
     check_random_state,
     check_real,
-    check_scale,
     labeled_mask,
+    row_blocks,
 )
 from halfmoon.exceptions import LandmarkWarning
 
-__all__ = ["check_landmarks", "select_landmarks"]
+__all__ = ["check_landmarks", "landmarks_of", "select_landmarks"]
 
 Indices = NDArray[np.intp]
+
+LABEL_SHARE = 0.8  # of the labelled points that are among random landmarks
+BLOCK = 1 << 18  # numbers whose distances to a landmark are computed at once
 
 
 def select_landmarks(
@@ -34,7 +36,7 @@ def select_landmarks(
     *,
     method: Any = "random",
     y: Any = None,
-    label_share: float = 0.8,
+    label_share: float = LABEL_SHARE,
     random_state: Any = None,
 ) -> Indices:
     """Choose the landmarks S among the rows of X (section 5.1 and footnotes 1 and 5).
@@ -74,7 +76,13 @@ def select_landmarks(
     >>> sorted(select_landmarks(X, 3, method="farthest", random_state=3).tolist())
     [0, 2, 3]
     """
-    X = check_scale(check_points(X))
+    return landmarks_of(check_points(X, to_learn=True), n_landmarks, method, y, label_share, random_state)
+
+
+def landmarks_of(
+    X: Any, n_landmarks: int | None, method: Any, y: Any, label_share: float = LABEL_SHARE, random_state: Any = None
+) -> Indices:
+    """Return what `select_landmarks` returns, for rows that have been checked."""
     n = X.shape[0]
     labeled = np.zeros(n, dtype=bool) if y is None else labeled_mask(y, n)
     check_real("label_share", label_share, advice="It is a share between 0 and 1.")
@@ -159,8 +167,9 @@ def _farthest(X: Any, size: int, labeled: Indices, label_share: float, rng: Any)
     landmarks[0] = rng.randint(X.shape[0])
     nearest = np.full(X.shape[0], np.inf)
     for i in range(1, size):
-        row = X[[landmarks[i - 1]]] if sparse.issparse(X) else X[landmarks[i - 1]][None]
-        nearest = np.minimum(nearest, euclidean_distances(X, row, squared=True).ravel())
+        for rows in row_blocks(X, BLOCK):
+            squares = euclidean_distances(X[rows], X[landmarks[[i - 1]]], squared=True).ravel()
+            nearest[rows] = np.minimum(nearest[rows], squares)
         nearest[landmarks[:i]] = -1.0  # also where duplicates leave only distance 0
         landmarks[i] = int(np.argmax(nearest))
     return landmarks
@@ -174,7 +183,7 @@ def _warn_if_all_labeled(landmarks: Indices, labeled: NDArray[np.bool_]) -> None
             "landmarks and learns the transductive problem (footnote 5 of the paper). Leave some out, "
             "with label_share < 1.",
             LandmarkWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
 
 

@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_memory
 
 from halfmoon._validation import check_choice, check_integer, check_mapping, check_random_state, check_real
-from halfmoon.geometry._landmarks import select_landmarks
+from halfmoon.geometry._landmarks import landmarks_of
 from halfmoon.geometry._restriction import Restriction, compute_restriction, compute_restrictions
 from halfmoon.graph import (
     METRICS,
@@ -188,7 +188,7 @@ def choose_landmarks(X: Any, labeled: NDArray[np.bool_] | None, settings: Geomet
     if size is None and (isinstance(settings.landmarks, str) or callable(settings.landmarks)):
         size = min(DEFAULT_LANDMARKS, n)
     y = None if labeled is None else np.where(labeled, 0, -1)
-    return select_landmarks(X, size, method=settings.landmarks, y=y, random_state=settings.random_state)
+    return landmarks_of(X, size, settings.landmarks, y, random_state=settings.random_state)
 
 
 def restrict(

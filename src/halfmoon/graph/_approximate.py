@@ -18,8 +18,9 @@ from halfmoon.graph._exact import Neighbors, euclidean_search, nearest_first, wi
 from halfmoon.graph._options import SearchOptions
 from halfmoon.graph._projection_tree import ProjectionTree, neighbors_in
 from halfmoon.graph._refinement import ROWS, Refinement
-from halfmoon.graph._sketch import HEAD, Sketch
+from halfmoon.graph._sketch import Sketch
 from halfmoon.runtime.executor import Executor, ThreadExecutor
+from halfmoon.runtime.half_floats import as_bits
 from halfmoon.runtime.ranges import ranges
 
 __all__ = ["ApproximateSearch", "exact_space"]
@@ -44,15 +45,12 @@ class ApproximateSearch:
         self.recall, self.recall_sample = 1.0, 0
         with ThreadExecutor(options.threads) as executor:
             self.sketch = Sketch(X, self.rng, executor)
-            points = self.sketch.points(X, executor)
-            head = np.ascontiguousarray(points[:, :HEAD])
+            head, codes = self.sketch.of_rows(X, executor)
             # Points in the order of a tree: those of a cell, and near cells, lie together in memory.
-            self.cells = ProjectionTree(head, self.draw_seed(), executor)
-            self.row = self.cells.members
-            self.points = _in_order_of(points, self.row, executor)
-            self.head = np.ascontiguousarray(self.points[:, :HEAD])
-            self.whole = self.sketch.components is None  # few features: float32 holds them in no more cache lines
-            self.codes = self.points if self.whole else self.sketch.codes(X, self.row, self.points, executor)
+            self.row = ProjectionTree(head, self.draw_seed(), executor).members
+            self.head = _in_order_of(head, self.row, executor)
+            self.whole = codes is None  # few features: float32 holds them in no more cache lines
+            self.codes = self.head if codes is None else _in_order_of(codes, self.row, executor)
             self.unit = 1.0 if self.whole else self.sketch.unit
         self.sample = np.sort(self.rng.choice(len(self.row), min(len(self.row), AUDIT), replace=False))  # of points
         self.exact_space = exact_space(X, self.row)
@@ -86,17 +84,17 @@ class ApproximateSearch:
 
 def exact_space(X: Any, row: NDArray[Any]) -> tuple[Any, NDArray[Any]]:
     """Return rows of X in some order as compiled functions read them to measure exact distances."""
-    return ((X.data, X.indices, X.indptr) if sparse.issparse(X) else X), row
+    return ((X.data, X.indices, X.indptr) if sparse.issparse(X) else as_bits(X)), row
 
 
-def _in_order_of(points: NDArray[np.float32], row: NDArray[np.int32], executor: Executor) -> NDArray[np.float32]:
+def _in_order_of(points: NDArray[Any], row: NDArray[np.int32], executor: Executor) -> NDArray[Any]:
     ordered, pieces = np.empty_like(points), ranges(len(row), ROWS)
     for (lo, hi), part in zip(pieces, executor.map(_take, (points, row), pieces), strict=True):
         ordered[lo:hi] = part
     return ordered
 
 
-def _take(prepared: tuple[NDArray[np.float32], NDArray[np.int32]], rows: tuple[int, int]) -> NDArray[np.float32]:
+def _take(prepared: tuple[NDArray[Any], NDArray[np.int32]], rows: tuple[int, int]) -> NDArray[Any]:
     points, row = prepared
     return points[row[slice(*rows)]]
 

@@ -88,7 +88,9 @@ def _lay_out(
     names = np.full(WIDTH * bounds[-1], -1, dtype=np.int32)
     names[place] = order
     panels = np.full((bounds[-1], points.shape[1], WIDTH), np.inf, dtype=np.float32)
-    panels[place // WIDTH, :, place % WIDTH] = points[order]
+    for start in range(0, len(points), ROWS):
+        some = slice(start, start + ROWS)
+        panels[place[some] // WIDTH, :, place[some] % WIDTH] = points[order[some]]
     return panels.reshape(-1, WIDTH), names, bounds
 
 

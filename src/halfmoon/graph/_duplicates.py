@@ -16,6 +16,7 @@ from scipy import sparse
 
 from halfmoon.graph._numba.duplicates import FIRST, SECOND, digest_dense, digest_sparse, expand_duplicates
 from halfmoon.graph._points import in_form
+from halfmoon.runtime.half_floats import as_bits
 from halfmoon.runtime.storable import storable
 
 __all__ = ["Duplicates", "RowLookup", "find_duplicates"]
@@ -113,7 +114,7 @@ def row_digests(X: Any) -> NDArray[np.uint64]:
     elif X.size <= SMALL:
         digest_columns(X, digests)
     else:
-        digest_dense(X, digests)
+        digest_dense(as_bits(X), digests)
     return digests
 
 

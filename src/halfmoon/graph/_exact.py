@@ -13,10 +13,12 @@ from scipy.spatial import KDTree
 from sklearn.metrics.pairwise import paired_euclidean_distances
 from sklearn.neighbors import NearestNeighbors
 
+from halfmoon._validation import row_blocks
 from halfmoon.graph._numba.nearest import keep_nearest, measure_pairs, subtract_all
 from halfmoon.graph._options import SearchOptions
-from halfmoon.graph._points import column_means, fits_float32, row_blocks
+from halfmoon.graph._points import column_means, fits_float32, rows_at_once
 from halfmoon.runtime.executor import ThreadExecutor, stop_flag
+from halfmoon.runtime.half_floats import as_bits
 
 __all__ = [
     "BlasSearch",
@@ -32,7 +34,7 @@ Neighbors = tuple[NDArray[np.float64], NDArray[np.intp]]
 _Candidates = tuple[NDArray[Any], NDArray[np.intp]]
 
 MARGIN = 4  # products round: fetch a few more candidates, then measure them exactly
-QUERY_PANEL, DATA_PANEL = 1024, 2048
+QUERY_PANEL, DATA_PANEL = 1024, 2048  # rows at most
 NORMS_BLOCK = 1 << 16  # numbers squared at once, in cache
 TREE_BLOCK = 512  # queries of a KD-tree at once, well below a second in 12 dimensions
 PAIRS = 1e9  # numbers that scikit-learn reads at once: fractions of a second
@@ -117,7 +119,8 @@ class BlasSearch:
         """Return the k nearest rows of each row of Y; ties go to the lowest index."""
         kinds = (np.float32, np.float64) if fits_float32(self.X) and fits_float32(Y) else (np.float64,)
         norms = [self._norms(kind) for kind in kinds]
-        return _by_blocks(_query_products, _ProductsQuery(self.X, self.center, norms, Y, k), QUERY_PANEL, self.options)
+        rows = rows_at_once(QUERY_PANEL, self.X.shape[1])
+        return _by_blocks(_query_products, _ProductsQuery(self.X, self.center, norms, Y, k), rows, self.options)
 
     def _norms(self, dtype: Any) -> NDArray[Any]:
         blocks = (((self.X[rows] - self.center).astype(dtype, copy=False)) for rows in row_blocks(self.X, NORMS_BLOCK))
@@ -176,11 +179,12 @@ def _nearest_of_panels(query: _ProductsQuery, queries: NDArray[Any], norms: NDAr
     values = np.full((len(queries), c), np.inf, dtype=norms.dtype)
     columns = np.zeros((len(queries), c), dtype=np.intp)
     stop = stop_flag()
-    for start in range(0, len(norms), DATA_PANEL):
+    rows = rows_at_once(DATA_PANEL, query.X.shape[1])
+    for start in range(0, len(norms), rows):
         if stop[0]:
             break
-        panel = (query.X[start : start + DATA_PANEL] - query.center).astype(norms.dtype, copy=False)
-        keep_nearest(queries @ panel.T, norms[start : start + DATA_PANEL], start, values, columns)
+        panel = (query.X[start : start + rows] - query.center).astype(norms.dtype, copy=False)
+        keep_nearest(queries @ panel.T, norms[start : start + rows], start, values, columns)
     return values, columns
 
 
@@ -196,7 +200,7 @@ def _measured(Y: NDArray[np.float64], X: NDArray[Any], candidates: NDArray[np.in
 def _subtract(query: _ProductsQuery, Y: NDArray[np.float64]) -> Neighbors:
     """Return the neighbours by differences of all pairs: slow, and right for every scale of the data."""
     distances, columns = np.full((len(Y), query.k), np.inf), np.zeros((len(Y), query.k), dtype=np.int64)
-    subtract_all(Y, query.X, stop_flag(), distances, columns)
+    subtract_all(Y, as_bits(query.X), stop_flag(), distances, columns)
     return sorted_nearest(distances, columns, query.k)
 
 
@@ -224,7 +228,7 @@ def nearest_first(X: Any, rows: NDArray[Any], found: NDArray[np.intp]) -> Neighb
         distances = sparse.linalg.norm(gaps, axis=1).reshape(found.shape)
     else:
         distances = np.empty(found.shape)
-        measure_pairs(X[rows].astype(np.float64), X, found, distances)
+        measure_pairs(X[rows].astype(np.float64), as_bits(X), found, distances)
     return sorted_nearest(distances, found, found.shape[1])
 
 

@@ -16,7 +16,6 @@ from halfmoon._validation import (
     check_integer,
     check_points,
     check_random_state,
-    check_scale,
 )
 from halfmoon.graph._components import connected_components
 from halfmoon.graph._links import Links, shortest_links
@@ -123,7 +122,7 @@ def knn_graph(
         _check_n_neighbors(n_neighbors, X.shape[0])
         lists = NeighborLists(*_precomputed_neighbors(X, n_neighbors), "precomputed")
     else:
-        X = check_scale(check_points(X, minimum=2))
+        X = check_points(X, minimum=2, to_learn=True)
         _check_n_neighbors(n_neighbors, X.shape[0])
         lists = NeighborIndex(X, metric=metric, method=method, options=options).neighbors_of_data(n_neighbors)
     W, report = graph_of_lists(

@@ -28,6 +28,7 @@ from halfmoon.graph._queries import CellSearch
 from halfmoon.graph._shards import SHARD, ShardedSearch
 from halfmoon.runtime.caches import without_caches
 from halfmoon.runtime.execution import executor_for
+from halfmoon.runtime.spool import gather_rows
 from halfmoon.runtime.storable import storable
 
 __all__ = ["METRICS", "NeighborIndex", "NeighborLists"]
@@ -139,7 +140,7 @@ class NeighborIndex:
     def points(self) -> Any:
         """The distinct points, as they are measured."""
         rows = self._measurable(self.X)
-        return rows if self.n_points == self.X.shape[0] else rows[self.duplicates.first]
+        return rows if self.n_points == self.X.shape[0] else gather_rows(rows, self.duplicates.first)
 
     @cached_property
     def _search(self) -> Search | ApproximateSearch | ShardedSearch:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,25 +9,28 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.preprocessing import normalize
 
-__all__ = ["FLOAT32_SPANS", "column_means", "fits_float32", "in_form", "row_blocks", "unit_rows"]
+from halfmoon._validation import row_blocks
+from halfmoon.runtime.spool import is_on_disk, write_rows
 
-BLOCK = 1 << 24  # numbers converted at once
+__all__ = ["FLOAT32_SPANS", "column_means", "fits_float32", "in_form", "rows_at_once", "unit_rows"]
+
 FLOAT32_SPANS = 1e-15, 1e17
 FEW = 256  # rows
+BLOCK, LEAST = 1 << 20, 64  # numbers of the rows that are worked on at one time, and the fewest rows
 
 
-def row_blocks(X: Any, size: int = BLOCK) -> Iterator[slice]:
-    """Yield slices of rows that hold about `size` numbers each."""
-    step = max(1, size // max(X.shape[1], 1))
-    for start in range(0, X.shape[0], step):
-        yield slice(start, min(start + step, X.shape[0]))
+def rows_at_once(most: int, width: int) -> int:
+    """Return how many rows to work on at one time: at most so many, and fewer where they are long."""
+    return max(LEAST, min(most, BLOCK // max(width, 1)))
 
 
 def in_form(X: Any, *, as_sparse: bool) -> Any:
     """Return rows as CSR or dense: new rows need not come in the form of those that they are compared with."""
     if as_sparse == sparse.issparse(X):
         return X
-    return sparse.csr_array(X) if as_sparse else X.toarray()
+    if not as_sparse:
+        return X.toarray()
+    return sparse.csr_array(X.astype(np.float32) if X.dtype == np.float16 else X)  # sparse rows have no float16
 
 
 def column_means(X: NDArray[Any]) -> NDArray[np.float64]:
@@ -66,10 +68,9 @@ def unit_rows(X: Any) -> Any:
         )
     if sparse.issparse(X):
         return normalize(X, copy=True)
-    unit = np.empty(X.shape, dtype=np.float64 if X.dtype == np.float64 else np.float32)
-    for rows in row_blocks(X):
-        unit[rows] = X[rows] / norms[rows, None]
-    return unit
+    dtype = np.float64 if X.dtype == np.float64 else np.float32
+    blocks = ((X[rows] / norms[rows, None]).astype(dtype, copy=False) for rows in row_blocks(X))
+    return write_rows(blocks, X.shape, dtype) if is_on_disk(X) else np.concatenate(list(blocks))
 
 
 def _row_norms(X: Any) -> NDArray[np.float64]:

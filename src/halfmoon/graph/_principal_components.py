@@ -12,12 +12,18 @@ from sklearn.utils.extmath import randomized_svd
 
 from halfmoon.runtime.executor import Executor
 
-__all__ = ["GRAM_FEATURES", "MOST", "SAMPLE_ROWS", "Sample", "centered", "principal_components"]
+__all__ = ["GRAM_FEATURES", "MOST", "Sample", "centered", "principal_components", "sample_rows"]
 
 MOST = 128  # components
-SAMPLE_ROWS = 4096  # that the components are found on
+SAMPLE_ROWS = 4096  # that the components are found on, at most
+SAMPLE_NUMBERS, LEAST_ROWS = 1 << 22, 1024  # fewer where rows are long
 GRAM_FEATURES = 2048  # features up to which a d x d Gram matrix is used
 GRAM_ROWS = 1024  # that add to the Gram matrix in one piece of work
+
+
+def sample_rows(features: int) -> int:
+    """Return how many rows components are found on: fewer where rows are long."""
+    return max(LEAST_ROWS, min(SAMPLE_ROWS, SAMPLE_NUMBERS // max(features, 1)))
 
 
 @dataclass(frozen=True)
@@ -32,7 +38,7 @@ class Sample:
     def of(cls, X: Any, rng: np.random.Generator) -> Sample:
         """Draw the rows."""
         n, d = X.shape
-        rows = X[np.sort(rng.choice(n, min(n, SAMPLE_ROWS), replace=False))]
+        rows = X[np.sort(rng.choice(n, min(n, sample_rows(d)), replace=False))]
         dense = not sparse.issparse(X)
         center = rows.mean(axis=0, dtype=np.float64).astype(np.float32) if dense else None
         return cls(centered(rows, center), center, None if dense and d <= GRAM_FEATURES else int(rng.integers(1 << 31)))

@@ -20,8 +20,10 @@ from halfmoon.graph._duplicates import RowLookup
 from halfmoon.graph._exact import euclidean_search, sorted_nearest
 from halfmoon.graph._numba.cells import measure_found, nearest_cells, project_rows, scan_cells
 from halfmoon.graph._options import SearchOptions
-from halfmoon.graph._principal_components import MOST, SAMPLE_ROWS, Sample, centered, principal_components
+from halfmoon.graph._points import rows_at_once
+from halfmoon.graph._principal_components import MOST, Sample, centered, principal_components, sample_rows
 from halfmoon.runtime.executor import Executor, ThreadExecutor, stop_flag
+from halfmoon.runtime.half_floats import as_bits
 from halfmoon.runtime.lanes import WIDTH
 
 __all__ = ["CellSearch"]
@@ -30,7 +32,7 @@ Neighbors = tuple[NDArray[np.float64], NDArray[np.intp]]
 
 CAPTURED = 0.9  # share of the variance that the sketch should hold: more than for a graph, which refines its lists
 FEW_FEATURES = 64  # up to which the sketch is the row itself
-ROWS = 2048  # new rows answered at once: enough for most cells to meet several
+ROWS = 2048  # new rows answered at once, at most: enough for most cells to meet several
 SAMPLE = 500  # rows whose true neighbours are looked up
 LONGEST = 32  # true neighbours looked up per row
 PROPOSED = 256  # points that the sketch proposes for a row, at most
@@ -50,8 +52,11 @@ class CellSearch:
         sample = np.sort(rng.choice(X.shape[0], min(SAMPLE, X.shape[0]), replace=False))
         with ThreadExecutor(options.threads) as executor:
             others = np.setdiff1d(np.arange(X.shape[0]), sample)  # what is learnt from a row is as if made for it
-            self.sketch = _Projection.of(X[np.sort(rng.permutation(others)[:SAMPLE_ROWS])], rng, executor)
-            points = np.concatenate(list(executor.map(_sketch_rows, (self.sketch, X), _blocks(X.shape[0], ROWS))))
+            self.sketch = _Projection.of(X[np.sort(rng.permutation(others)[: sample_rows(X.shape[1])])], rng, executor)
+            points = np.empty((X.shape[0], self.sketch.width), np.float32)
+            blocks = _blocks(X.shape[0], rows_at_once(ROWS, X.shape[1]))
+            for rows, of_rows in zip(blocks, executor.map(_sketch_rows, (self.sketch, X), blocks), strict=True):
+                points[rows] = of_rows
             self.largest = float(np.sqrt(np.einsum("ij,ij->i", points, points).max()))  # norm of a sketch
             self.cells = Cells.of(points, others, rng, executor)
             self.audit = self._look_up(sample, points[sample], executor)
@@ -91,7 +96,7 @@ class CellSearch:
         if effort is None:
             return self.exact.query(Y, k)
         distances, indices = np.empty((Y.shape[0], k)), np.empty((Y.shape[0], k), dtype=np.intp)
-        blocks = _blocks(Y.shape[0], ROWS)
+        blocks = _blocks(Y.shape[0], rows_at_once(ROWS, Y.shape[1]))
         asked = _Asked(self.X, self.lookup, self.sketch, self.largest, self.cells, effort, Y, k)
         with ThreadExecutor(self.options.threads) as executor:
             for rows, found in zip(blocks, executor.map(_answer, asked, blocks), strict=True):
@@ -173,7 +178,7 @@ def _measure(Y: Any, X: Any, equal: NDArray[np.intp], found: NDArray[np.int32], 
     """Return the k nearest of the rows of X found for each row of Y, and of the one known to be equal."""
     if not sparse.issparse(Y):
         distances, indices = np.empty((len(found), k)), np.empty((len(found), k), dtype=np.intp)
-        measure_found(Y.astype(np.float64), X, equal, found, distances, indices)
+        measure_found(Y.astype(np.float64), as_bits(X), equal, found, distances, indices)
         return distances, indices
     found = np.hstack([np.where(found == equal[:, None], -1, found), equal[:, None]])
     gaps = Y[np.repeat(np.arange(Y.shape[0]), found.shape[1])] - X[np.maximum(found, 0).ravel()]

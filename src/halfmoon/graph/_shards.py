@@ -22,7 +22,7 @@ from halfmoon.graph._numba.lists import NOBODY, list_entries, reverse_lists
 from halfmoon.graph._numba.refinement import rank_rows, refine
 from halfmoon.graph._options import SearchOptions
 from halfmoon.graph._projection_tree import ProjectionTree, neighbors_in
-from halfmoon.graph._sketch import HEAD, Sketch
+from halfmoon.graph._sketch import Sketch
 from halfmoon.runtime.execution import executor_for
 from halfmoon.runtime.executor import Executor, ThreadExecutor, stop_flag
 from halfmoon.runtime.ranges import ranges
@@ -59,7 +59,7 @@ class ShardedSearch:
         self.rng = np.random.default_rng(options.seed)
         self.sample = np.sort(self.rng.choice(X.shape[0], min(X.shape[0], AUDIT), replace=False))
         with ThreadExecutor(options.threads) as threads:
-            self.head = Sketch(X, self.rng, threads).points(X, threads)[:, :HEAD].copy()
+            self.head = Sketch(X, self.rng, threads).of_rows(X, threads, coded=False)[0]
         self.drawn = self.rng.bit_generator.state
 
     def neighbors_of_data(self, k: int) -> Neighbors:

@@ -12,15 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from halfmoon.graph._points import rows_at_once
 from halfmoon.graph._principal_components import GRAM_FEATURES, MOST, Sample, centered, principal_components
 from halfmoon.runtime.executor import Executor
+from halfmoon.runtime.memory import allowance
 
 __all__ = ["Sketch"]
 
 HEAD = 32  # components that trees divide by; up to as many features are kept as they are
 HELD = 0.7  # share of the squared distance of near rows that components must hold to make the codes
 NEAR_ROWS = 128  # of the sample, whose nearest others show what the components hold
-BLOCK = 2048  # rows converted at once
+BLOCK = 2048  # rows converted at once, at most
 LARGEST_CODE = 127
 FAR = 0.999  # share of the sample whose entries the codes hold; what is larger is cut off
 
@@ -44,7 +46,10 @@ class Sketch:
             self.components, _ = principal_components(sample, executor)
         self.complete = dense and d <= MOST
         self.codes_features = (
-            dense and HEAD < d <= GRAM_FEATURES and not executor.run(_hold_distances, (rows, self.components))
+            dense
+            and HEAD < d <= GRAM_FEATURES
+            and ((allowed := allowance()) is None or allowed.wide_codes)
+            and not executor.run(_hold_distances, (rows, self.components))
         )
         coded = rows if self.codes_features or self.components is None else rows @ self.components
         largest = float(np.quantile(np.abs(coded).max(axis=1), FAR))
@@ -55,43 +60,42 @@ class Sketch:
         """Squared distance per squared distance of codes."""
         return float(self.code_scale) ** -2
 
-    def points(self, X: Any, executor: Executor) -> NDArray[np.float32]:
-        """Return the sketches of the rows of X, converted block by block."""
+    def of_rows(
+        self, X: Any, executor: Executor, *, coded: bool = True
+    ) -> tuple[NDArray[np.float32], NDArray[np.int8] | None]:
+        """Return the heads and the codes of the rows of X, in one pass: the whole sketch of a block is held at a time.
+
+        There are no codes where they are not wanted, and where the points are the rows.
+        """
         n, d = X.shape
-        points = np.empty((n, d if self.components is None else self.components.shape[1]), dtype=np.float32)
-        prepared = (X, np.arange(n), self.center, self.components, None)
-        return _by_blocks(prepared, points, executor)
-
-    def codes(
-        self, X: Any, row: NDArray[np.int32], points: NDArray[np.float32], executor: Executor
-    ) -> NDArray[np.int8]:
-        """Return the codes of rows of X in some order; `points` are their sketches, in the same order."""
-        source = (X, row, self.center) if self.codes_features else (points, np.arange(len(points)), None)
-        codes = np.empty((len(row), source[0].shape[1]), np.int8)
-        return _by_blocks((*source, None, self.code_scale), codes, executor)
-
-
-def _by_blocks(prepared: tuple[Any, ...], made: NDArray[Any], executor: Executor) -> NDArray[Any]:
-    """Fill an array with what `_sketch_rows` makes of blocks of rows."""
-    blocks = [slice(start, min(start + BLOCK, len(made))) for start in range(0, len(made), BLOCK)]
-    for rows, block in zip(blocks, executor.map(_sketch_rows, prepared, blocks), strict=True):
-        made[rows] = block
-    return made
+        width = d if self.components is None else self.components.shape[1]
+        head = np.empty((n, min(width, HEAD)), np.float32)
+        codes = None
+        if coded and self.components is not None:
+            codes = np.empty((n, d if self.codes_features else width), np.int8)
+        step = rows_at_once(BLOCK, d)
+        blocks = [slice(start, min(start + step, n)) for start in range(0, n, step)]
+        prepared = (self, X, codes is not None)
+        for rows, (of_head, of_codes) in zip(blocks, executor.map(_sketch_rows, prepared, blocks), strict=True):
+            head[rows] = of_head
+            if codes is not None:
+                codes[rows] = of_codes
+        return head, codes
 
 
 def _sketch_rows(
-    prepared: tuple[Any, NDArray[Any], NDArray[np.float32] | None, NDArray[np.float32] | None, np.float32 | None],
-    rows: slice,
-) -> Any:
-    """Return some rows of X in an order: centred, then projected or coded."""
-    X, order, center, components, code_scale = prepared
-    block = centered(X[order[rows]], center)
-    if components is not None:
-        return block @ components
-    if code_scale is None:
-        return block
-    block *= code_scale
-    return np.clip(np.rint(block, out=block), -LARGEST_CODE, LARGEST_CODE, out=block).astype(np.int8)
+    prepared: tuple[Sketch, Any, bool], rows: slice
+) -> tuple[NDArray[np.float32], NDArray[np.int8] | None]:
+    """Return the heads of some rows of X and, if wanted, their codes."""
+    sketch, X, coded = prepared
+    block = centered(X[rows], sketch.center)
+    points = block if sketch.components is None else block @ sketch.components
+    head = points[:, :HEAD].copy()
+    if not coded:
+        return head, None
+    values = block if sketch.codes_features else points
+    values *= sketch.code_scale
+    return head, np.clip(np.rint(values, out=values), -LARGEST_CODE, LARGEST_CODE, out=values).astype(np.int8)
 
 
 def _hold_distances(prepared: tuple[NDArray[np.float32], Any]) -> bool:

@@ -1,7 +1,7 @@
 """The true neighbours of a sample of points: what the recall of a search is measured against.
 
-All points are compared with the sample by products of their sketches, whose distances never exceed exact ones. Only
-what the sketch does not prove farther than the k-th of the lists at hand is measured exactly.
+All points are compared with the sample by products of their heads, whose distances never exceed exact ones. Only
+what the head does not prove farther than the k-th of the lists at hand is measured exactly.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ __all__ = ["squares_of", "true_neighbors"]
 Keys = NDArray[np.int64]
 
 ROUNDING = 1e-5  # of distances in the sketch, relative to the largest norm
-COMPONENTS = 64  # of the sketch, at most; fewer prove less
 TILE = 2048  # points compared with the sample at once, at most
 
 
@@ -36,7 +35,7 @@ def squares_of(keys: Keys) -> NDArray[np.float32]:
 
 def true_neighbors(search: ApproximateSearch, found: Keys, executor: Executor) -> Keys:
     """Return as many true neighbours of the sample of a search as `found` has, lists by exact distances."""
-    points, k = search.points[:, :COMPONENTS], found.shape[1]
+    points, k = search.head, found.shape[1]
     norms = np.einsum("ij,ij->i", points, points)
     largest = float(np.sqrt(norms.max()))
     products = 4.0 * (points.shape[1] + 4) * np.finfo(np.float32).eps * largest**2

@@ -17,6 +17,7 @@ from halfmoon.exceptions import FloatRangeError, NotPositiveSemidefiniteError
 from halfmoon.kernels._distances import rbf_kernel, squared_distances
 from halfmoon.kernels._numba.rbf import rbf_columns
 from halfmoon.runtime.executor import ThreadExecutor, thread_count
+from halfmoon.runtime.half_floats import as_bits
 from halfmoon.runtime.storable import storable
 
 __all__ = ["BaseKernel", "median_gamma"]
@@ -86,7 +87,7 @@ class BaseKernel:
         if isinstance(self.kernel, GPKernel):
             return np.asarray(self.kernel(A, B), dtype=np.float64)
         if callable(self.kernel):
-            A, B = (rows.astype(np.float64) if rows.dtype.kind in "ui" else rows for rows in (A, B))  # bytes would wrap
+            A, B = (rows if rows.dtype in (np.float64, np.float32) else rows.astype(np.float64) for rows in (A, B))
             K = np.asarray(self.kernel(A, B, **self.params), dtype=np.float64)
             if K.shape != (A.shape[0], B.shape[0]):
                 raise ValueError(
@@ -148,7 +149,7 @@ def _columns(prepared: tuple[BaseKernel, Any, Any], first: int) -> NDArray[np.fl
     if base.kernel != "rbf" or sparse.issparse(X):
         return base(rows, Z).astype(np.float32)
     K = np.empty((len(rows), len(Z)), dtype=np.float32)
-    rbf_columns(rows, Z, base.params["gamma"], K)
+    rbf_columns(as_bits(rows), Z, base.params["gamma"], K)
     return K
 
 

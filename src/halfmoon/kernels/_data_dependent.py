@@ -17,11 +17,10 @@ from halfmoon._validation import (
     check_features,
     check_integer,
     check_n_features,
-    check_points,
     check_real,
-    check_scale,
     labeled_mask,
     validate_data,
+    validate_points,
 )
 from halfmoon.geometry import Geometry, GeometrySettings, Restriction, choose_landmarks
 from halfmoon.kernels._base import BaseKernel
@@ -250,15 +249,17 @@ class DataDependentKernel(BaseEstimator):
         self
         """
         with transaction(self) as staged:
-            staged._fit(X, y)
+            staged._check_parameters()
+            staged._fit(validate_points(staged, X, minimum=2, to_learn=True), y)
         return self
 
-    def _fit(self, X: Any, y: Any) -> None:
+    def _check_parameters(self) -> None:
         check_choice("method", self.method, METHODS)
         check_choice("extension", self.extension, EXTENSIONS)
         check_real("eta", self.eta, advice="eta = 0 is the base kernel.")
-        X = validate_data(self, X, accept_sparse="csr", dtype="numeric", ensure_min_samples=2)
-        X = check_scale(check_points(X))
+
+    def _fit(self, X: Any, y: Any) -> None:
+        """Fit to rows that have been checked."""
         labeled = None if y is None else labeled_mask(y, X.shape[0])
         self.landmark_indices_, self.geometry_ = self._build(X, labeled)
         with small_algebra(len(self.landmark_indices_)):
@@ -269,13 +270,14 @@ class DataDependentKernel(BaseEstimator):
     def _build(self, X: Any, labeled: NDArray[np.bool_] | None) -> tuple[NDArray[np.intp], Geometry]:
         """Return the landmarks and the geometry of the points that the graph sees."""
         if self.method == "efficient":
-            geometry = Geometry.build(X, labeled=labeled, **self._settings())
+            geometry = Geometry.build(X, labeled=labeled, check_input=False, **self._settings())
             return geometry.landmarks, geometry
         # With every point a landmark A is n x n anyway, and a dense decomposition is the fastest way to it.
         dense = {"solver": "eigen"} if self.solver == "auto" else {}
         if self.method == "full":
             S = np.arange(X.shape[0])
-            return S, Geometry.build(X, labeled=labeled, **self._settings(n_landmarks=None, landmarks=S, **dense))
+            all_rows = self._settings(n_landmarks=None, landmarks=S, **dense)
+            return S, Geometry.build(X, labeled=labeled, check_input=False, **all_rows)
         S = choose_landmarks(X, labeled, GeometrySettings(**self._settings()))
         everything = np.arange(len(S))
         return S, Geometry.build(X[S], **self._settings(n_landmarks=None, landmarks=everything, **dense))
@@ -586,6 +588,8 @@ def _is_point(A: Any) -> bool:
 def fit_small(kernel: DataDependentKernel, X: Any, y: Any = None) -> DataDependentKernel:
     """Fit a kernel as estimators do: on fewer rows than it asks for neighbours or landmarks it uses all there are.
 
+    The rows are those that `validate_points` returns: they are not looked at again.
+
     Examples
     --------
     >>> import numpy as np
@@ -601,4 +605,8 @@ def fit_small(kernel: DataDependentKernel, X: Any, y: Any = None) -> DataDepende
         kernel.set_params(n_neighbors=n - 1)
     if kernel.n_landmarks is not None and kernel.n_landmarks > n and isinstance(kernel.landmarks, str):
         kernel.set_params(n_landmarks=n)
-    return kernel.fit(X, y)
+    with transaction(kernel) as staged:
+        staged._check_parameters()
+        check_n_features(staged, X, reset=True)
+        staged._fit(X, y)
+    return kernel

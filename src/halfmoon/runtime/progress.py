@@ -8,12 +8,13 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-__all__ = ["Listener", "progress_callback", "report", "showing"]
+__all__ = ["Listener", "progress_callback", "report", "showing", "tell"]
 
 _logger = logging.getLogger("halfmoon")
 Listener = Callable[[str, int, int], Any]  # stage, steps done, steps in all
 # Of the current context: a fit in another thread has its own. Executors run their tasks in the context of the caller.
 _listeners: ContextVar[tuple[Listener, ...]] = ContextVar("halfmoon_listeners", default=())
+_verbose: ContextVar[bool] = ContextVar("halfmoon_verbose", default=False)
 
 
 @contextmanager
@@ -75,5 +76,24 @@ def showing(verbose: bool) -> Iterator[None]:
     if not verbose and not _logger.isEnabledFor(logging.INFO):
         yield
         return
-    with progress_callback(show):
-        yield
+    token = _verbose.set(verbose)
+    try:
+        with progress_callback(show):
+            yield
+    finally:
+        _verbose.reset(token)
+
+
+def tell(text: str) -> None:
+    """Say something about the work of this context: to the logger, and in print inside ``showing(True)``.
+
+    Examples
+    --------
+    >>> from halfmoon.runtime.progress import showing, tell
+    >>> with showing(True):
+    ...     tell("columns are not kept")
+    halfmoon: columns are not kept
+    """
+    _logger.info(text)
+    if _verbose.get():
+        print(f"halfmoon: {text}", flush=True)

@@ -14,8 +14,9 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from halfmoon._validation import check_points, validate_data
+from halfmoon._validation import validate_points
 from halfmoon.kernels import SHARED, DataDependentKernel, fit_small, resolve_kernel
+from halfmoon.planning import FitMemory
 from halfmoon.regularizers import Regularizer
 from halfmoon.runtime.progress import showing
 from halfmoon.runtime.small_algebra import small_algebra
@@ -37,6 +38,7 @@ from halfmoon.semi_supervised._label_issues import LabelIssues
 from halfmoon.semi_supervised._label_noise import find_label_issues
 from halfmoon.semi_supervised._later_rows import with_later_rows
 from halfmoon.semi_supervised._learned import LearnedModel, choices_without_each, coverage_of, learn
+from halfmoon.semi_supervised._memory import predicted_memory, within_memory
 from halfmoon.semi_supervised._mixture_selection import Choice, select_mixture
 from halfmoon.semi_supervised._placed_rows import PlacedRows
 from halfmoon.semi_supervised._prepared import Prepared
@@ -81,7 +83,7 @@ class LapEstimator(BaseEstimator):
         Parameters
         ----------
         X : array-like, DataFrame or scipy sparse of shape (n, d)
-            All the data.
+            All the data. Memory maps stay on disk; `halfmoon.open_rows` opens files.
         y : array-like of shape (n,)
             Labels, or targets. Classifiers read -1, None, NaN or pandas.NA as unlabelled, regressors NaN.
         sample_weight : array-like of shape (n,), default=None
@@ -92,9 +94,10 @@ class LapEstimator(BaseEstimator):
         self
         """
         with showing(self.verbose), transaction(self) as staged:
-            problem = staged.problem(X, y, sample_weight)
-            with checkpointed(self.checkpoint, staged.resolved_kernel(), problem.training):
-                kernel, base_columns = staged.prepare_refits(staged.fit_kernel(problem.training))
+            problem, kernel = staged.problem(X, y, sample_weight), staged.resolved_kernel()
+            memory = predicted_memory(kernel, problem.training, self.max_memory, _n_functions(problem))
+            with within_memory(memory, self.max_memory), checkpointed(self.checkpoint, kernel, problem.training):
+                kernel, base_columns = staged.prepare_refits(staged.fit_kernel(problem.training), memory)
                 problem = _sharing_rows(problem, kernel)
                 staged.adopt(staged.learn(problem, kernel, base_columns=base_columns))
         return self
@@ -129,8 +132,10 @@ class LapEstimator(BaseEstimator):
         with showing(self.verbose), transaction(self) as staged:
             training = TrainingSet.unlabeled(staged._checked_rows(X), merge=staged._merges_rows)
             _check_distinct(training)
-            with checkpointed(self.checkpoint, staged.resolved_kernel(), training):
-                kernel, base_columns = staged.prepare_refits(staged.fit_kernel(training))
+            kernel = staged.resolved_kernel()
+            memory = predicted_memory(kernel, training, self.max_memory)
+            with within_memory(memory, self.max_memory), checkpointed(self.checkpoint, kernel, training):
+                kernel, base_columns = staged.prepare_refits(staged.fit_kernel(training), memory)
             if kernel.method != "budget":
                 training = replace(training, X=kernel.points_)
             staged.__dict__.pop("_learned", None)
@@ -190,7 +195,7 @@ class LapEstimator(BaseEstimator):
         """
         if "_learned" not in vars(self):
             return self.fit(X, y)
-        X = check_points(validate_data(self, X, accept_sparse="csr", dtype="numeric", reset=False))
+        X = validate_points(self, X, reset=False)
         with showing(self.verbose):
             class_weight = getattr(self, "class_weight", None)
             problem, kernel = with_later_rows(self._learned, X, y, self.read, class_weight)
@@ -231,11 +236,19 @@ class LapEstimator(BaseEstimator):
                 shares=self.shares(problem),
             )
 
-    def prepare_refits(self, kernel: DataDependentKernel) -> tuple[DataDependentKernel, BaseColumns | None]:
-        """Return a fitted kernel with its interpolation stored, and a cache of the base kernel, if asked for."""
+    def prepare_refits(
+        self, kernel: DataDependentKernel, memory: FitMemory | None = None
+    ) -> tuple[DataDependentKernel, BaseColumns | None]:
+        """Return a fitted kernel with its interpolation stored, and a cache of the base kernel, if asked for.
+
+        They may take what is left of `max_memory` beside the `memory` of the fit itself.
+        """
         if not self.instant_refits:
             return kernel, None
-        return store_for_refits(kernel, self.instant_refits, self.max_memory)
+        left = self.max_memory
+        if left is not None and memory is not None:
+            left = max(left - memory.stages["labels"], 1)
+        return store_for_refits(kernel, self.instant_refits, left)
 
     def shares(self, problem: LearningProblem) -> NDArray[np.float64] | None:
         """Return the shares of the classes that the user knows."""
@@ -250,7 +263,7 @@ class LapEstimator(BaseEstimator):
         return LearningProblem.of(training, classes, getattr(self, "class_weight", None))
 
     def _checked_rows(self, X: Any) -> Any:
-        return check_points(validate_data(self, X, accept_sparse="csr", dtype="numeric", ensure_min_samples=2))
+        return validate_points(self, X, minimum=2, to_learn=True)
 
     @property
     def _merges_rows(self) -> bool:
@@ -333,8 +346,7 @@ class LapEstimator(BaseEstimator):
     def _decide(self, X: Any) -> Matrix:
         """Return the decision values at new points."""
         check_is_fitted(self, "decision_")
-        X = validate_data(self, X, accept_sparse="csr", dtype="numeric", reset=False)
-        return self.decision_(check_points(X))
+        return self.decision_(validate_points(self, X, reset=False))
 
     def _decide_training(self) -> Matrix:
         """Return the decision values at the training rows, not to be written to; a row of weight 0 is a new point."""
@@ -471,7 +483,7 @@ class LapEstimator(BaseEstimator):
           path ...
         """
         check_is_fitted(self, "decision_")
-        A = check_points(validate_data(self, X, accept_sparse="csr", dtype="numeric", reset=False))
+        A = validate_points(self, X, reset=False)
         offsets = getattr(self, "_offsets", np.zeros(len(self._learned.decision.intercept)))
         return explain(self._learned, A, offsets, of)
 
@@ -567,6 +579,10 @@ def _how(problem: LearningProblem) -> str:
     if problem.training.n_examples > MOST_EXAMPLES:
         return "scores by leave-one-out"
     return "scores by leave-one-out, the choice of the kernel repeated each time"
+
+
+def _n_functions(problem: LearningProblem) -> int:
+    return 1 if problem.classes is None else len(problem.classes)
 
 
 def _sharing_rows(problem: LearningProblem, kernel: DataDependentKernel) -> LearningProblem:

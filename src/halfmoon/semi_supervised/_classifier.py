@@ -12,7 +12,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from halfmoon._validation import check_flag, check_points, labeled_mask, validate_data
+from halfmoon._validation import check_flag, labeled_mask, validate_points
 from halfmoon.runtime.chunks import by_chunk
 from halfmoon.semi_supervised._assessment import Comparison, compare_classes
 from halfmoon.semi_supervised._base import LapEstimator
@@ -208,7 +208,7 @@ class LapClassifier(ClassifierMixin, LapEstimator):
         """
         level = check_level(level)
         check_is_fitted(self, "decision_")
-        A = check_points(validate_data(self, X, accept_sparse="csr", dtype="numeric", reset=False))
+        A = validate_points(self, X, reset=False)
         return self._p_values(A) > 1.0 - level + ROUNDING
 
     @abstractmethod

@@ -22,7 +22,7 @@ __all__ = ["SMALLEST_SIZE", "DecisionFunction", "bounded_away"]
 
 Matrix = NDArray[np.float64]
 ROWS = 1 << 15  # rows predicted at once
-BLOCK = 1 << 20  # kernel values that a thread holds at once while predicting
+BLOCK = 1 << 20  # kernel values, and features, that a thread holds at once while predicting
 SMALLEST_SIZE = 1e-2  # of s_x, relative to its mean on the landmarks or on the labelled rows
 
 
@@ -54,7 +54,7 @@ class DecisionFunction:
 
     def _expansion(self, A: Any) -> Matrix:
         """Return the base-kernel expansion, one block of rows per task."""
-        step = max(1, BLOCK // max(len(self.coef), 1))
+        step = max(1, BLOCK // max(len(self.coef), A.shape[1], 1))
         blocks = (A[start : start + step] for start in range(0, A.shape[0], step))
         with ThreadExecutor(thread_count(self.n_jobs)) as executor:
             return np.concatenate(list(executor.map(_expand, (self.base, self.centers, self.coef), blocks)))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from halfmoon._validation import check_points, check_real, validate_data
+from halfmoon._validation import check_real, validate_points
 from halfmoon.runtime.chunks import by_chunk
 from halfmoon.runtime.storable import storable
 from halfmoon.semi_supervised._assessment import Comparison, compare_targets
@@ -89,8 +89,11 @@ class LapRLSClassifier(LapClassifier, _Ridge):
         Store the interpolation from the landmarks to all rows in `fit`, n x n_landmarks in float32: `refit` then solves
         nothing. True: in memory. A folder: there, removed with the model. Pickles and model files leave it out.
     max_memory : int, default=None
-        Bytes that ``instant_refits=True`` may take, the base kernel between labelled and all rows included; None: half
-        of the free memory.
+        Bytes that `fit` may take beyond the rows themselves, what is kept for instant refits included. The peak is
+        predicted before graph and solves, work is done so that it stays below, and a fit that cannot is refused. Up to
+        2,000 rows, and for kernels other than powers of the Laplacian of a Euclidean or cosine graph of dense rows, it
+        bounds instant refits alone. None: columns, and what is kept for instant refits, may each take half of the free
+        memory.
     checkpoint : str or Path, default=None
         A folder for the finished pieces of a long `fit`: neighbours, landmarks, factor, columns. A run that was killed
         goes on from there when it is called again with the same data and parameters. Delete the folder afterwards.
@@ -180,8 +183,11 @@ class LapRLSRegressor(RegressorMixin, _Ridge):
         Store the interpolation from the landmarks to all rows in `fit`, n x n_landmarks in float32: `refit` then solves
         nothing. True: in memory. A folder: there, removed with the model. Pickles and model files leave it out.
     max_memory : int, default=None
-        Bytes that ``instant_refits=True`` may take, the base kernel between labelled and all rows included; None: half
-        of the free memory.
+        Bytes that `fit` may take beyond the rows themselves, what is kept for instant refits included. The peak is
+        predicted before graph and solves, work is done so that it stays below, and a fit that cannot is refused. Up to
+        2,000 rows, and for kernels other than powers of the Laplacian of a Euclidean or cosine graph of dense rows, it
+        bounds instant refits alone. None: columns, and what is kept for instant refits, may each take half of the free
+        memory.
     checkpoint : str or Path, default=None
         A folder for the finished pieces of a long `fit`: neighbours, landmarks, factor, columns. A run that was killed
         goes on from there when it is called again with the same data and parameters. Delete the folder afterwards.
@@ -262,7 +268,7 @@ class LapRLSRegressor(RegressorMixin, _Ridge):
         mean = self._decide(X)[:, 0]
         if not return_std:
             return mean
-        A = check_points(validate_data(self, X, accept_sparse="csr", dtype="numeric", reset=False))
+        A = validate_points(self, X, reset=False)
         return mean, self._deviation(A)
 
     def _deviation(self, A: Any) -> NDArray[np.float64]:
@@ -294,7 +300,7 @@ class LapRLSRegressor(RegressorMixin, _Ridge):
         """
         level = check_level(level)
         check_is_fitted(self, "decision_")
-        A = check_points(validate_data(self, X, accept_sparse="csr", dtype="numeric", reset=False))
+        A = validate_points(self, X, reset=False)
         learned = self._fitted
         if is_given(learned.kernel, self.given_alpha):
             return ridge_interval(learned, learned.choice.alpha, level, A)

@@ -47,8 +47,11 @@ class LapSVC(LapClassifier):
         Store the interpolation from the landmarks to all rows in `fit`, n x n_landmarks in float32: `refit` then solves
         nothing. True: in memory. A folder: there, removed with the model. Pickles and model files leave it out.
     max_memory : int, default=None
-        Bytes that ``instant_refits=True`` may take, the base kernel between labelled and all rows included; None: half
-        of the free memory.
+        Bytes that `fit` may take beyond the rows themselves, what is kept for instant refits included. The peak is
+        predicted before graph and solves, work is done so that it stays below, and a fit that cannot is refused. Up to
+        2,000 rows, and for kernels other than powers of the Laplacian of a Euclidean or cosine graph of dense rows, it
+        bounds instant refits alone. None: columns, and what is kept for instant refits, may each take half of the free
+        memory.
     checkpoint : str or Path, default=None
         A folder for the finished pieces of a long `fit`: neighbours, landmarks, factor, columns. A run that was killed
         goes on from there when it is called again with the same data and parameters. Delete the folder afterwards.

@@ -12,6 +12,7 @@ from sklearn.utils.validation import column_or_1d
 
 from halfmoon._validation import check_sample_weight, labeled_mask
 from halfmoon.graph import find_duplicates
+from halfmoon.runtime.spool import gather_rows
 from halfmoon.runtime.storable import storable
 
 __all__ = ["TrainingSet", "class_labels", "label_list", "regression_targets"]
@@ -138,12 +139,12 @@ class TrainingSet:
 def _distinct(X: Any, present: NDArray[np.intp], merge: bool) -> tuple[Any, NDArray[np.intp]]:
     """Return the distinct points among the rows that are present, and the point of every row, -1 for the others."""
     n = X.shape[0]
-    points = X if len(present) == n else X[present]
+    points = X if len(present) == n else gather_rows(X, present)
     point = np.full(n, -1, dtype=np.intp)
     if merge:
         copies = find_duplicates(points)
         point[present] = copies.group
-        points = points if len(copies.first) == points.shape[0] else points[copies.first]
+        points = points if len(copies.first) == points.shape[0] else gather_rows(points, copies.first)
     else:
         point[present] = np.arange(n)
     return points, point

@@ -26,6 +26,7 @@ __all__ = ["ApproximateCholeskySolver", "ConjugateGradientSolver"]
 
 Matrix = NDArray[np.float64]
 PRECISIONS = ("float32", "float64")
+LOOKED_AT = 4  # columns whose residuals are computed at one time
 DIRECT_LIMIT = 20_000  # up to here a factorisation is a feasible way out
 
 
@@ -78,9 +79,12 @@ class ConjugateGradientSolver(DenseChainSolver):
         return ((X[:n] - X[n:]) / 2 if self.signed else X), n_iter
 
     def _behind(self, B: Matrix, X: Matrix, rtol: float) -> NDArray[np.intp]:
-        s = self.system.scale[:, None]
-        residual = np.linalg.norm(self.system.residual(B, X)[0] / s, axis=0)
-        return np.flatnonzero(~(residual <= rtol * np.linalg.norm(B / s, axis=0)))
+        s, behind = self.system.scale[:, None], np.empty(B.shape[1], dtype=bool)
+        for first in range(0, B.shape[1], LOOKED_AT):
+            part = slice(first, first + LOOKED_AT)
+            residual = np.linalg.norm(self.system.residual(B[:, part], X[:, part])[0] / s, axis=0)
+            behind[part] = ~(residual <= rtol * np.linalg.norm(B[:, part] / s, axis=0))
+        return np.flatnonzero(behind)
 
     def landmark_blocks(
         self, landmarks: NDArray[np.intp], powers: Sequence[int], options: SolveOptions

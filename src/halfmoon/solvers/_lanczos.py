@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
 
+from halfmoon.runtime.memory import allowance
 from halfmoon.solvers._system import System
 
 __all__ = ["few_columns"]
@@ -21,6 +22,7 @@ MOST_VALUES = 1 << 25  # of V, held at once
 WORST_CONDITION = 1e3
 MOST_STEPS = 320  # sqrt(condition) log(2 / eps) / 2 for the worst of these
 STILL = 100.0  # change over EVERY steps, in units of eps, that is worth a look at the residual
+FEW_STEPS = 48  # where memory is limited: V is as large as the arrays of a tile
 EVERY = 16  # steps between two looks at the answer
 
 
@@ -44,7 +46,8 @@ def few_columns(system: System, B: Matrix, power: int, eps: float) -> Matrix | N
 
 def _one_column(R: sparse.csr_array, norm: float, b: Vector, power: int, eps: float) -> Vector | None:
     """Run Lanczos until the true residual is there; it is looked at once T^-p e_1 nearly stands still."""
-    size, steps = float(np.linalg.norm(b)), min(MOST_STEPS, len(b), MOST_VALUES // len(b))
+    most = MOST_STEPS if allowance() is None else FEW_STEPS
+    size, steps = float(np.linalg.norm(b)), min(most, len(b), MOST_VALUES // len(b))
     V = np.empty((steps + 1, len(b)))
     V[0] = b / size
     main, off, before = np.empty(steps), np.empty(steps), np.zeros(0)

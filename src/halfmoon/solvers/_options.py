@@ -9,6 +9,7 @@ from typing import Any
 
 from halfmoon._validation import check_integer, check_real
 from halfmoon.runtime.executor import thread_count
+from halfmoon.runtime.memory import allowance
 from halfmoon.runtime.storable import storable
 
 __all__ = ["Progress", "SolveOptions"]
@@ -31,7 +32,8 @@ class SolveOptions:
     n_jobs : int or None
         Threads; None means all cores, -1 too. The result does not depend on it.
     max_memory : int or None
-        Bytes for arrays of n x n_hat; None means half of the free memory.
+        Bytes for arrays of n x n_hat; None means what this context allows (`halfmoon.runtime.memory`), or half of the
+        free memory.
     progress : callable or None
         Called as progress(columns_done, columns, residual).
     seed : int
@@ -56,13 +58,17 @@ class SolveOptions:
 
     @property
     def threads(self) -> int:
-        """Number of threads to use."""
-        return thread_count(self.n_jobs)
+        """Number of threads to use: no more than this context allows to hold columns."""
+        allowed, count = allowance(), thread_count(self.n_jobs)
+        return count if allowed is None else min(count, allowed.threads)
 
     @property
     def memory(self) -> int:
         """Bytes that arrays of n x n_hat may take."""
-        return self.max_memory if self.max_memory is not None else int(MEMORY_SHARE * _free_memory())
+        if self.max_memory is not None:
+            return self.max_memory
+        allowed = allowance()
+        return int(MEMORY_SHARE * _free_memory()) if allowed is None else allowed.columns
 
 
 def _free_memory() -> int:

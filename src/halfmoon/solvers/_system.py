@@ -29,7 +29,7 @@ __all__ = ["ROUNDOFF", "System"]
 Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]
 ROUNDOFF = float(np.finfo(np.float64).eps)
-COLUMNS = 32  # whose differences along all edges are held at once
+COLUMNS = 4  # whose differences along all edges are held at once
 
 
 class _Edges(NamedTuple):

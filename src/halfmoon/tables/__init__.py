@@ -2,6 +2,7 @@
 
 from halfmoon.tables._fit import PreparedTable, Recipe, fit_table, prepare_table
 from halfmoon.tables._model import TableModel
+from halfmoon.tables._open_rows import lies_on_disk, open_rows, read_rows
 from halfmoon.tables._read import IN_SUFFIXES, read_columns, read_table
 from halfmoon.tables._table import Table, known_columns
 from halfmoon.tables._targets import class_names, class_texts, given_labels, labeled_rows, regression_values
@@ -21,8 +22,11 @@ __all__ = [
     "given_labels",
     "known_columns",
     "labeled_rows",
+    "lies_on_disk",
+    "open_rows",
     "prepare_table",
     "read_columns",
+    "read_rows",
     "read_table",
     "regression_values",
     "write_columns",

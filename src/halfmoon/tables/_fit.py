@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,11 @@ from sklearn.pipeline import Pipeline
 from halfmoon.cluster import KernelKMeans
 from halfmoon.kernels import DataDependentKernel
 from halfmoon.model_selection import KernelSearchCV
+from halfmoon.runtime.spool import is_on_disk
 from halfmoon.semi_supervised import LapRLSRegressor, LapSVC
 from halfmoon.tables._model import TableModel
 from halfmoon.tables._prepare import check_scales, plan_preparation, typed_features
+from halfmoon.tables._prepare_on_disk import prepare_on_disk
 from halfmoon.tables._table import Table
 from halfmoon.tables._targets import check_slips, class_codes, guess_task, labeled_rows, regression_values
 
@@ -52,6 +55,10 @@ class Recipe:
         Mark of unlabelled rows besides the empty cell.
     seed : int
         Of landmarks, folds and centres.
+    checkpoint : Path or None
+        Folder for the finished pieces of the fit.
+    max_memory : int or None
+        Bytes that the fit may take beyond the rows.
     """
 
     task: str | None = None
@@ -62,6 +69,8 @@ class Recipe:
     standardize: bool | None = None
     unlabeled: str | None = None
     seed: int = 0
+    checkpoint: Path | None = None
+    max_memory: int | None = None
 
 
 def fit_table(table: Table, recipe: Recipe, notify: Notify = lambda note: None) -> TableModel:
@@ -139,6 +148,8 @@ def prepare_table(table: Table, standardize: bool | None = None, notify: Notify 
     PreparedTable
     """
     standardize = table.image_shape is None if standardize is None else standardize
+    if is_on_disk(table.X):
+        return PreparedTable(table, *prepare_on_disk(table, standardize=standardize), None)
     plan = plan_preparation(table, standardize=standardize)
     for note in (*table.notes, *plan.notes):
         notify(note)
@@ -193,7 +204,8 @@ def _fit_estimator(X: Any, problem: _Problem, recipe: Recipe) -> tuple[Any, dict
     if problem.task == "cluster":
         assert recipe.n_clusters is not None
         return KernelKMeans(recipe.n_clusters, kernel=kernel, random_state=recipe.seed).fit(X), {}
-    estimator = LapRLSRegressor(kernel=kernel) if problem.task == "regress" else LapSVC(kernel=kernel, probability=True)
+    how: dict[str, Any] = {"kernel": kernel, "checkpoint": recipe.checkpoint, "max_memory": recipe.max_memory}
+    estimator = LapRLSRegressor(**how) if problem.task == "regress" else LapSVC(probability=True, **how)
     if not recipe.tune:
         return estimator.fit(X, problem.y), {}
     tried = NEIGHBORS if recipe.n_neighbors is None else (recipe.n_neighbors,)
@@ -220,4 +232,6 @@ def _facts(estimator: Any, table: Table, n_labeled: int) -> dict[str, Any]:
         "components": int(kernel.restriction_.n_components),
         "error_bound": float(kernel.restriction_.error_bound),
         "bound_kind": kernel.restriction_.bound_kind,
-    } | ({"kernel": str(estimator.choice_)} if hasattr(estimator, "choice_") else {})
+        **({} if table.names is None else {"columns": list(table.names)}),
+        **({"kernel": str(estimator.choice_)} if hasattr(estimator, "choice_") else {}),
+    }

@@ -59,6 +59,8 @@ class Table:
         Columns of features whose words count, whatever they look like.
     day_first : bool or None
         Whether 01/02/2024 is in February; None: the cells must tell.
+    names : tuple of str or None
+        Columns that rows on disk were made of, where these have names.
     """
 
     path: Path
@@ -72,6 +74,7 @@ class Table:
     categorical: tuple[str, ...] = ()
     text: tuple[str, ...] = ()
     day_first: bool | None = None
+    names: tuple[str, ...] | None = None
 
     def row(self, i: int) -> str:
         """Return how row i is called in messages."""

@@ -6,6 +6,7 @@ import numpy as np
 from numba.core import types
 from numba.extending import overload
 
+from halfmoon.runtime.half_floats import number
 from halfmoon.runtime.jit import fast_inner_njit, inner_njit
 
 __all__ = ["as_float", "exact_distance", "rank_of", "squared_norms"]
@@ -49,12 +50,12 @@ def gap(a, b):
 def _gap(a, b):
     if isinstance(a, types.Float):  # in their own precision: float64 rows may lie far from the origin
         return lambda a, b: np.float32(a - b)
-    return lambda a, b: np.float32(a) - np.float32(b)
+    return lambda a, b: np.float32(number(a)) - np.float32(number(b))
 
 
 @fast_inner_njit
 def dense_distance(
-    X,  # IN   (n, d)  float64, float32 or uint8
+    X,  # IN   (n, d)  float64, float32, uint8 or bits of float16
     i,  # IN
     j,  # IN
 ):

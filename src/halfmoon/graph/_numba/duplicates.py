@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from halfmoon.runtime.half_floats import number
 from halfmoon.runtime.jit import inner_njit, njit
 
 __all__ = ["FIRST", "SECOND", "digest_dense", "digest_sparse", "expand_duplicates"]
@@ -14,7 +15,7 @@ FIRST, SECOND = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)  # 
 @inner_njit
 def share_of(place, value):
     """Return what a number at a place adds to the two halves of a digest; -0.0 and 0.0 are one number."""
-    bits = np.float64(np.float64(value) + 0.0).view(np.uint64) ^ (np.uint64(place) * FIRST)
+    bits = np.float64(np.float64(number(value)) + 0.0).view(np.uint64) ^ (np.uint64(place) * FIRST)
     bits = (bits ^ (bits >> np.uint64(30))) * SECOND
     bits = (bits ^ (bits >> np.uint64(27))) * FIRST
     return bits ^ (bits >> np.uint64(31)), (bits ^ (bits >> np.uint64(29))) * SECOND

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from halfmoon.graph._numba.lists import insert
+from halfmoon.runtime.half_floats import number
 from halfmoon.runtime.jit import fast_inner_njit, njit
 
 __all__ = ["keep_nearest", "measure_pairs", "subtract_all"]
@@ -37,7 +38,7 @@ def distance(
     """|y - x| by subtraction, free of the cancellation of |y|^2 + |x|^2 - 2 x'y."""
     total = 0.0
     for f in range(y.size):
-        difference = y[f] - np.float64(x[f])
+        difference = y[f] - np.float64(number(x[f]))
         total += difference * difference
     return np.sqrt(total)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from halfmoon.runtime.half_floats import number
 from halfmoon.runtime.jit import fast_njit
 
 __all__ = ["rbf_columns"]
@@ -11,7 +12,7 @@ __all__ = ["rbf_columns"]
 
 @fast_njit
 def rbf_columns(
-    X,  # IN   (n, d)  float64, float32 or uint8
+    X,  # IN   (n, d)  float64, float32, uint8 or bits of float16
     Z,  # IN   (m, d)  float64
     gamma,  # IN
     K,  # OUT  (n, m)  float32
@@ -21,6 +22,6 @@ def rbf_columns(
         for j in range(Z.shape[0]):
             total = 0.0
             for t in range(X.shape[1]):
-                difference = np.float64(X[i, t]) - Z[j, t]
+                difference = np.float64(number(X[i, t])) - Z[j, t]
                 total += difference * difference
             K[i, j] = np.exp(-gamma * total)

@@ -1,0 +1,149 @@
+"""The memory of a fit on one machine, before it is begun: an upper bound by the sizes of what is held together.
+
+The numbers of bytes are bounds on measured runs (``python -m benchmarks.memory`` compares them): what a fit holds
+beyond the rows themselves, which may lie on disk. Compiling is part of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["FitMemory", "FitSize", "fit_memory"]
+
+START = 70_000_000  # code, its compilation, and the blocks that one pass over the rows holds, but for threads
+PER_THREAD = 6_000_000  # blocks of a thread
+ROW = 400  # bytes per row: sketch, codes, digests, numbers of duplicates
+EDGE = 125  # per row and neighbour: graph, matrix, its differences along edges, factor
+TILE = 16  # columns of a tile
+WORKSPACE = TILE * (2 * 8 + 4 * 4)  # per row and thread: two arrays in float64, four in float32
+COLUMN = 8 * 8  # per row and column that is solved for: right-hand side, solution, residuals
+LEFT_OVER = 4  # columns more than a tile per thread that are solved for at one time, at most
+QUERY = 100  # per row: digests and cells
+SKETCH = 4.4  # per row and entry of a sketch in panels, which are not quite full
+PANELS = 2 * SKETCH  # the same while they are made
+LANDMARKS, EARLIER = 160, 40  # per pair of landmarks: twenty matrices, and five before the labels are looked at
+SAMPLED = 6  # per number of the sample that components are found on
+SAMPLE, LEAST_SAMPLE, MOST_SAMPLE = 1 << 22, 1024, 4096  # numbers, and rows at least and at most
+GRAM = 20, 2048  # per pair of features, up to so many
+HEAD, NARROW, MOST_COMPONENTS = 32, 256, 128  # features that are their own sketch; up to so many may be; components
+TREE = 24, 12  # bytes per number in a KD-tree, up to so many features
+
+
+@dataclass(frozen=True)
+class FitSize:
+    """What the memory of a fit depends on.
+
+    Attributes
+    ----------
+    rows, features, neighbors, landmarks : int
+        Sizes.
+    power : int
+        Of the Laplacian.
+    columns : int
+        Systems that are solved after the restriction: for labelled rows off the landmarks, or for functions.
+    threads : int
+        Of the search, and at most of the solves.
+    """
+
+    rows: int
+    features: int
+    neighbors: int
+    landmarks: int
+    power: int
+    columns: int
+    threads: int
+
+
+@dataclass(frozen=True)
+class FitMemory:
+    """The memory of a fit, done in one way.
+
+    Attributes
+    ----------
+    stages : dict
+        Name of a stage -> bytes held at most meanwhile.
+    threads : int
+        Of the solves.
+    columns : int
+        Bytes for columns of all landmarks, which are kept if they fit: otherwise they are solved for twice.
+    wide_codes : bool
+        Whether the search may keep a byte per feature.
+    """
+
+    stages: dict[str, int]
+    threads: int
+    columns: int
+    wide_codes: bool
+
+    @property
+    def peak(self) -> int:
+        """The most that is held at one time."""
+        return max(self.stages.values())
+
+    @property
+    def stage(self) -> str:
+        """The stage that holds the most."""
+        return max(self.stages, key=self.stages.__getitem__)
+
+
+def fit_memory(size: FitSize, limit: int | None = None) -> FitMemory:
+    """Return the memory of a fit, done in the fastest way that stays below a limit, or in the leanest.
+
+    Parameters
+    ----------
+    size : FitSize
+        What is fitted.
+    limit : int, default=None
+        Bytes; None: no limit.
+
+    Returns
+    -------
+    FitMemory
+        Its peak exceeds the limit where even the leanest way does.
+
+    Examples
+    --------
+    >>> from halfmoon.planning import FitSize, fit_memory
+    >>> size = FitSize(rows=100_000, features=784, neighbors=5, landmarks=500, power=3, columns=20, threads=8)
+    >>> fit_memory(size).threads, fit_memory(size, 800_000_000).threads
+    (8, 4)
+    """
+    for threads in _halved(size.threads):
+        for wide in (True, False):
+            stages = _stages(size, threads, wide)
+            if limit is None or max(stages.values()) <= limit:
+                wanted = _column_bytes(size)
+                columns = wanted if limit is None or stages["solves"] + wanted <= limit else 0
+                return FitMemory(stages | {"solves": stages["solves"] + columns}, threads, columns, wide)
+    return FitMemory(stages, threads, 0, wide)
+
+
+def _halved(threads: int) -> list[int]:
+    """Return numbers of threads to try: all, half of them, and so on down to one."""
+    tried = [threads]
+    while tried[-1] > 1:
+        tried.append(tried[-1] // 2)
+    return tried
+
+
+def _stages(size: FitSize, threads: int, wide: bool) -> dict[str, int]:
+    n, d, m = size.rows, size.features, size.landmarks
+    base = START + PER_THREAD * size.threads + (TREE[0] * n * d if d <= TREE[1] else 0)
+    sample = SAMPLED * d * max(min(MOST_SAMPLE, SAMPLE // d), LEAST_SAMPLE) + (GRAM[0] * d**2 if d <= GRAM[1] else 0)
+    codes = 2 * d if wide and HEAD < d <= GRAM[1] else 0
+    sketch = d if d <= NARROW else MOST_COMPONENTS
+    graph = ROW + codes // 2 + EDGE * size.neighbors
+    columns = min(TILE * threads + LEFT_OVER, size.columns)
+    return {
+        "search": base + sample + n * (ROW + codes + EDGE * size.neighbors // 2),
+        "solves": base + n * (graph + WORKSPACE * threads) + EARLIER * m**2,
+        "queries": base + sample + EARLIER * m**2 + round(n * (graph + QUERY + PANELS * sketch)),
+        "labels": base
+        + LANDMARKS * m**2
+        + round(n * (graph + QUERY + SKETCH * sketch + WORKSPACE * threads + COLUMN * columns)),
+    }
+
+
+def _column_bytes(size: FitSize) -> int:
+    """Return the bytes of all columns and their residuals."""
+    return size.rows * size.landmarks * (8 if size.power == 1 else 12 * -(-size.power // 2))
