@@ -46,7 +46,7 @@ def _formula_cells(rng: np.random.Generator) -> None:
         found = pd.read_csv(path, header=None, dtype=str, keep_default_na=False, skip_blank_lines=False)
     for cell in [*found[0], *found[1]]:
         if cell.startswith(FORMULA):
-            float(cell)  # a negative number is none
+            float(cell.replace(".", "").replace(",", ".") if "," in cell else cell)  # a negative number is none
 
 
 def _no_network(rng: np.random.Generator) -> None:

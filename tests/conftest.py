@@ -11,7 +11,8 @@ from scipy import sparse
 
 from halfmoon.graph import check_graph, knn_graph
 
-collect_ignore = ["conftest.py", "cli/conftest.py", "labeller/conftest.py"]  # no doctests, equal names
+# no doctests, equal names
+collect_ignore = ["conftest.py", "cli/conftest.py", "labeller/conftest.py", "plotting/conftest.py"]
 
 
 @pytest.fixture

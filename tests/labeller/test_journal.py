@@ -179,6 +179,15 @@ def test_undo_gives_back_every_earlier_state(rng):
     assert state_of(again) == state_of(labels)
 
 
+@pytest.mark.parametrize("kind", ["label", "skip"])
+def test_a_row_that_is_named_twice_can_be_undone(kind):
+    labels = Labels(4, ("a",))
+    before = state_of(labels)
+    labels.apply({"kind": kind, "rows": [0, 0], "class": 0, "how": "queue", "drawn": True})
+    labels.apply({"kind": "undo"})
+    assert state_of(labels) == before
+
+
 def test_labels_that_somebody_reads_do_not_change(rng):
     labels = Labels(4, ("a",))
     seen = labels.of_row

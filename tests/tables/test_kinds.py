@@ -229,3 +229,22 @@ def test_several_targets_per_row_are_refused(tmp_path):
     np.savez(tmp_path / "x.npz", X=np.eye(6), y=np.ones((6, 2)))
     with pytest.raises(DataFileError, match="'y' has 2 targets per row, and a model has one"):
         read_table(tmp_path / "x.npz", target="y")
+
+
+def test_images_in_an_npz_file_are_rows_of_pixels(tmp_path, rng):
+    X = rng.random((6, 4, 5, 3))
+    for images, shape in ((X, (4, 5, 3)), (X[..., 0], (4, 5, 1))):
+        np.savez(tmp_path / "x.npz", X=images, y=np.arange(6) % 2)
+        table = read_table(tmp_path / "x.npz", target="y")
+        assert table.image_shape == shape
+        np.testing.assert_array_equal(table.X, images.reshape(6, -1))
+    np.savez(tmp_path / "x.npz", X=X[:0])
+    with pytest.raises(DataFileError, match="there are no rows of data"):
+        read_table(tmp_path / "x.npz")
+
+
+def test_numbers_with_a_decimal_comma_are_no_formulas(tmp_path):
+    cells = ["-0,609", "+1.234,5", "-,5", "-1,5e3", "-1,2,3", "-1+1,5", "-A1,5"]
+    write_columns({"a": np.array(cells, dtype=object)}, tmp_path / "x.csv")
+    found = pd.read_csv(tmp_path / "x.csv", dtype=str)["a"].tolist()
+    assert found == [*cells[:4], "'-1,2,3", "'-1+1,5", "'-A1,5"]

@@ -150,7 +150,7 @@ class Labels:
 
     def _skip(self, record: Record) -> Callable[[], None]:
         restore = self._answer(record)
-        new = [row for row in record["rows"] if row not in self.skipped]
+        new = [row for row in dict.fromkeys(record["rows"]) if row not in self.skipped]
         self.skipped |= dict.fromkeys(new)
 
         def undo() -> None:
@@ -162,7 +162,8 @@ class Labels:
 
     def _answer(self, record: Record) -> Callable[[], None]:
         """Count an answer to the queue."""
-        drawn = [row for row in record["rows"] if record.get("drawn") and row not in self.drawn]
+        rows = dict.fromkeys(record["rows"])  # each once
+        drawn = [row for row in rows if record.get("drawn") and row not in self.drawn]
         step = int(record.get("how") == "queue")
         self.drawn |= dict.fromkeys(drawn)
         self.answered += step

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +55,8 @@ def read_npz(path: Path, wanted: Wanted) -> Table:
             raise DataFileError(f"{path}: there is no array {target!r}. {known_columns(target, list(arrays))}")
         y = _target(path, X, target, arrays[target])
     shape = None if X.ndim == 2 else (X.shape[1], X.shape[2], X.shape[3] if X.ndim == 4 else 1)
-    return Table(path, _as_floats(X.reshape(X.shape[0], -1)), y, target, image_shape=shape)
+    X = X if shape is None else X.reshape(X.shape[0], math.prod(shape))
+    return Table(path, _as_floats(X), y, target, image_shape=shape)
 
 
 def _load(path: Path) -> Any:

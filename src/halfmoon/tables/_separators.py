@@ -12,7 +12,7 @@ from typing import Any
 
 from halfmoon.exceptions import DataFileError
 
-__all__ = ["Dialect", "check_separator", "find_dialect", "with_points"]
+__all__ = ["DECIMAL_COMMA", "Dialect", "check_separator", "find_dialect", "with_points"]
 
 SEPARATORS = {",": "','", ";": "';'", "\t": "tabs", "|": "'|'"}
 NAMED = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "semicolon": ";", "pipe": "|"}

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from halfmoon.exceptions import DataFileError
 from halfmoon.runtime.atomic_write import atomic_write, try_writing
 from halfmoon.tables._images import SUFFIXES as IMAGE_SUFFIXES
+from halfmoon.tables._separators import DECIMAL_COMMA
 
 __all__ = ["OUT_SUFFIXES", "check_writable", "write_columns"]
 
@@ -97,6 +98,8 @@ def _harmless_cells(values: NDArray[Any]) -> NDArray[Any]:
 def _harmless(value: Any) -> Any:
     """Return a text that no spreadsheet takes for a formula; whatever is no such text stays as it is."""
     if not isinstance(value, str) or not value.startswith(FORMULAS):
+        return value
+    if DECIMAL_COMMA.fullmatch(value):
         return value
     try:
         float(value)
