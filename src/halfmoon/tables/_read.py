@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -156,7 +157,7 @@ def _read_npz(path: Path, wanted: Wanted) -> Table:
             )
         y = as_cells(arrays[target].astype(object))
     shape = None if X.ndim == 2 else (X.shape[1], X.shape[2], X.shape[3] if X.ndim == 4 else 1)
-    X = X.reshape(X.shape[0], -1)
+    X = X.reshape(X.shape[0], math.prod(X.shape[1:]))
     return Table(path, X if X.dtype.kind == "f" else X.astype(np.float64), y, target, image_shape=shape)
 
 
