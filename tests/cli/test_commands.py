@@ -249,11 +249,11 @@ def test_plan(halfmoon):
 
 def test_rows_on_disk(files, halfmoon):
     result = halfmoon(
-        "fit moons.npy --target labels.npy --unlabeled -1 --max-memory 1GB --checkpoint run --out disk.hm"
+        "fit moons.npy --target labels.npy --unlabeled -1 --max-memory 1GB --checkpoint moons-run --out disk.hm"
     )
     assert result.exit_code == 0, result.output
     assert "stay on disk" in result.output
-    assert (files / "run" / "halfmoon-checkpoint.json").exists()
+    assert (files / "moons-run" / "halfmoon-checkpoint.json").exists()
     assert halfmoon("predict disk.hm moons.npy --proba --out disk.csv").exit_code == 0
     assert halfmoon("fit moons.npz --target y --unlabeled -1 --out memory.hm").exit_code == 0
     assert halfmoon("predict memory.hm moons.npz --proba --out memory.csv").exit_code == 0

@@ -146,7 +146,7 @@ def test_lists_are_ranked_by_exact_distances(rng):
 def test_an_audit_finds_the_true_neighbours(rng, start):
     n, k = 700, 5
     X, row = rng.normal(size=(n, 10)), rng.permutation(n).astype(np.int32)
-    search = SimpleNamespace(points=X[row, :3].astype(np.float32), exact_space=(X, row))
+    search = SimpleNamespace(head=X[row, :3].astype(np.float32), exact_space=(X, row))
     squares = np.square(X[row][:, None] - X[row]).sum(axis=2)
     np.fill_diagonal(squares, np.inf)
     search.sample, found = np.sort(rng.choice(n, 20, replace=False)), np.full((20, k), NOBODY)

@@ -9,7 +9,10 @@ from sklearn.datasets import make_moons
 from sklearn.exceptions import NotFittedError
 
 from halfmoon import LapRLSClassifier, LapRLSRegressor, LapSVC
+from halfmoon.exceptions import MemoryLimitError
 from halfmoon.runtime.progress import progress_callback
+
+pytestmark = pytest.mark.filterwarnings("ignore::halfmoon.exceptions.DisconnectedGraphWarning")  # of some draws
 
 
 @pytest.fixture
@@ -72,3 +75,13 @@ def test_prepare_forgets_the_labels_of_a_fit(moons):
 def test_equal_rows_are_refused():
     with pytest.raises(ValueError, match="All rows of X are equal"):
         LapSVC().prepare(np.ones((5, 2)))
+
+
+def test_prepare_refuses_what_memory_does_not_hold(rng):
+    X = rng.normal(size=(2100, 3))
+    with pytest.raises(MemoryLimitError, match="max_memory allows 1,000"):
+        LapRLSClassifier(n_landmarks=40, max_memory=1000).prepare(X)
+    with pytest.raises(ValueError, match="'max_memory' parameter"):
+        LapRLSClassifier(n_landmarks=40, max_memory="much").prepare(X)
+    model = LapRLSClassifier(n_landmarks=40, random_state=0, max_memory=10**9).prepare(X)
+    assert len(model.refit(np.where(np.arange(2100) % 50 == 0, X[:, 0] > 0, -1)).transduction_) == 2100
