@@ -35,7 +35,7 @@ def _write_files(folder):
     X, y = make_moons(100, noise=0.05, random_state=0)
     np.savez(folder / "moons.npz", X=X, y=np.where(np.arange(100) < 12, y, -1), truth=y)
     np.save(folder / "moons.npy", X.astype(np.float32))
-    np.save(folder / "labels.npy", np.where(np.arange(100) < 12, y, -1))
+    np.save(folder / "moon-labels.npy", np.where(np.arange(100) < 12, y, -1))
     labels = [str(label) if i < 12 else "nan" for i, label in enumerate(y)]
     lines = [f"{label} 0:{float(a)!r} 1:{float(b)!r}" for label, (a, b) in zip(labels, X, strict=True)]
     (folder / "moons.libsvm").write_text("\n".join(lines))

@@ -81,7 +81,7 @@ TARGETS = {
     "fit flowers.csv -t species -t site": "2 targets were named, and a model has one.",
     "fit embeddings.parquet -t embedding": "row 1, column 'embedding': the target is a list",
     "fit embeddings.npy": "where are the labels? Name another NPY file with --target.",
-    "fit embeddings.npy -t topic": "there is no file topic.",
+    "fit embeddings.npy -t topic": "--target must name a .npy file with one target per row. Got topic.",
     "fit flowers.csv -t specie --ignore colour": "there are no columns 'colour', 'specie'. It has 'sepal_length'",
     "fit flowers.csv -t species --text site --ignore site": "'site' is both ignored and text.",
     "fit flowers.csv -t species --separator ab": "The separator must be one character",

@@ -249,7 +249,7 @@ def test_plan(halfmoon):
 
 def test_rows_on_disk(files, halfmoon):
     result = halfmoon(
-        "fit moons.npy --target labels.npy --unlabeled -1 --max-memory 1GB --checkpoint moons-run --out disk.hm"
+        "fit moons.npy --target moon-labels.npy --unlabeled -1 --max-memory 1GB --checkpoint moons-run --out disk.hm"
     )
     assert result.exit_code == 0, result.output
     assert "stay on disk" in result.output

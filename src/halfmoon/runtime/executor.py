@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from halfmoon._validation import check_integer
 from halfmoon.runtime._blas import forget_holder, limit_blas, limit_openmp_here, release_blas
-from halfmoon.runtime._joining import insist, join_ending
+from halfmoon.runtime._joining import behind, insist, join_ending
 
 __all__ = ["AHEAD", "Executor", "Stopped", "ThreadExecutor", "stop_flag", "thread_count"]
 
@@ -187,7 +187,10 @@ class ThreadExecutor(Executor):
                 target=_work, args=(self._jobs, self._busy, self._ended), name="halfmoon", daemon=False
             )
             self._workers.append(worker)
-            worker.start()
+            try:
+                worker.start()
+            except RuntimeError as error:
+                raise behind(error) from None
         self._jobs.put(job)
 
     def _close(self) -> None:

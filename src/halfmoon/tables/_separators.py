@@ -58,7 +58,7 @@ def check_separator(given: str) -> str:
     --------
     >>> from halfmoon.tables._separators import check_separator
     >>> check_separator("tab"), check_separator(";")
-    ('\\t', ';')
+    ('\t', ';')
     """
     separator = NAMED.get(given.lower(), given)
     if len(separator) != 1 or separator.isalnum() or separator in "\"'\r\n":
