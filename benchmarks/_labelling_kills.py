@@ -73,6 +73,7 @@ def count_lost(kills: int, seed: int = 0) -> tuple[int, int]:
             acknowledged += answered
             killer.join()
             server.join()
+            client.connection.close()
             found = labels_in(journal)
             expected[doubtful] = found[doubtful]  # sent and not acknowledged: it may be there or not
             lost = int((found != expected).sum())
