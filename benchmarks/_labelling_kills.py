@@ -95,7 +95,6 @@ def label_until_killed(
         try:
             client.ask("POST", "/api/act", {"kind": "label", "rows": [row], "class": number, "how": "map"})
         except (OSError, http.client.HTTPException):
-            client.connection.close()
             return answered, row
         if not answered:
             killer.start()
