@@ -1,6 +1,6 @@
 """From held-out values to a verdict: whether the model beats its base kernel by more than luck.
 
-"Help" is said where a sign test on the labels that only one of the two gets right leaves at most three chances in a
+"Help" is said where a sign test on the labels that only one of the two gets right leaves at most a chance in a
 thousand that it is luck; for targets, where this is so of both a sign test and a t-test on the squared errors. "Do not
 help" is said where the gain is below a point for one of two reasons: the two models agree on
 all but a hundredth of the unlabelled rows, which needs no label to be seen, or enough labels bound it.
@@ -22,9 +22,9 @@ __all__ = ["Comparison", "compare_classes", "compare_targets"]
 Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]
 NOTICEABLE = 0.01  # a gain below it is none
-LUCK = 0.003  # chance that "help" is luck; where rows never help, luck alone says it, so that it must be rare
+LUCK = 0.001  # chance that "help" is luck; where rows never help, luck alone says it, so that it must be rare
 CONFIDENCE = 0.95  # of upper bounds
-DETECTABLE = 12.9  # (z_0.997 + z_0.8)^2: labels that find a gain in four of five draws
+DETECTABLE = 15.5  # (z_0.999 + z_0.8)^2: labels that find a gain in four of five draws
 
 
 @dataclass(frozen=True)

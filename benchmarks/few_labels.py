@@ -1,0 +1,132 @@
+"""10,000 handwritten digits, a few labels, everything at its defaults: errors of halfmoon and of scikit-learn.
+
+Run ``python -m benchmarks.few_labels --data DIR`` (DIR with mnist.npz). Each draw has other rows and other labels,
+drawn uniformly; a draw that misses a class is drawn again. Errors are on the unlabelled rows.
+Nothing is chosen by them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+from sklearn.semi_supervised import LabelSpreading, SelfTrainingClassifier
+from sklearn.svm import SVC
+
+from benchmarks._machine import machine
+from halfmoon import LapSVC
+
+N_ROWS, LABELS, DRAWS = 10_000, (20, 30, 50, 100, 300), 10
+Answer = Callable[[np.ndarray, np.ndarray], np.ndarray]
+Errors = dict[str, np.ndarray]  # method -> (numbers of labels, draws), in per cent
+
+
+def by_labels(make: Callable[[], Any], X: np.ndarray, few: np.ndarray) -> np.ndarray:
+    """Return the classes of all rows by a classifier that knows the labelled ones only."""
+    known = few >= 0
+    return make().fit(X[known], few[known]).predict(X)
+
+
+def by_self_training(X: np.ndarray, few: np.ndarray) -> np.ndarray:
+    """Return the classes of all rows by a machine that labels rows that it is sure of."""
+    return SelfTrainingClassifier(SVC(probability=True, random_state=0)).fit(X, few).predict(X)
+
+
+def by_label_spreading(X: np.ndarray, few: np.ndarray) -> np.ndarray:
+    """Return the classes of all rows by label spreading; its RBF kernel has one width for all data and fails here."""
+    return LabelSpreading(kernel="knn").fit(X, few).transduction_
+
+
+PEERS: dict[str, Answer] = {
+    "LabelSpreading (knn)": by_label_spreading,
+    "SelfTraining (SVC)": by_self_training,
+    "SVC": partial(by_labels, SVC),
+    "LogisticRegression": partial(by_labels, LogisticRegression),
+}
+
+
+def draw_labels(y: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
+    """Return the labels of some rows, -1 elsewhere; every class has one."""
+    while True:
+        rows = rng.choice(len(y), count, replace=False)
+        if len(np.unique(y[rows])) == len(np.unique(y)):
+            few = np.full(len(y), -1)
+            few[rows] = y[rows]
+            return few
+
+
+def measure(data: Path, n_draws: int) -> Errors:
+    """Return the errors of all methods on the same draws."""
+    with np.load(data / "mnist.npz") as archive:
+        images, digits = archive["X"], archive["y"].astype(int)
+    errors = {name: np.empty((len(LABELS), n_draws)) for name in ("LapSVC", *PEERS)}
+    for draw in range(n_draws):
+        rng = np.random.default_rng([draw, N_ROWS])
+        rows = rng.choice(len(digits), N_ROWS, replace=False)
+        X, y = images[rows] / np.float32(255.0), digits[rows]
+        for i, count in enumerate(LABELS):
+            few = draw_labels(y, count, rng)
+            answers = {"LapSVC": LapSVC(random_state=draw).fit(X, few).transduction_}
+            answers |= {name: answer(X, few) for name, answer in PEERS.items()}
+            for name, answer in answers.items():
+                errors[name][i, draw] = 100.0 * np.mean(answer[few < 0] != y[few < 0])
+            print(draw, count, {name: round(float(table[i, draw]), 1) for name, table in errors.items()}, flush=True)
+    return errors
+
+
+def table(errors: Errors) -> str:
+    """Return the table, means and standard errors."""
+    lines = ["| labels | " + " | ".join(errors) + " |", "|---|" + "---|" * len(errors)]
+    for i, count in enumerate(LABELS):
+        cells = [f"{e[i].mean():.1f} ± {e[i].std(ddof=1) / np.sqrt(e.shape[1]):.1f}" for e in errors.values()]
+        lines.append(f"| {count} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def draw_figure(errors: Errors, path: Path) -> None:
+    """Draw the errors against the number of labels."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+
+    from halfmoon.plotting.style import color, line, marker
+
+    figure, ax = plt.subplots(figsize=(7.2, 3.8), layout="constrained")
+    for number, (name, of_method) in enumerate(errors.items()):
+        mean, error = of_method.mean(axis=1), of_method.std(axis=1, ddof=1) / np.sqrt(of_method.shape[1])
+        look = {"color": color(number), "marker": marker(number), "linestyle": line(number), "capsize": 3}
+        ax.errorbar(LABELS, mean, yerr=error, label=name, linewidth=2.2 if number == 0 else 1.4, **look)
+    ax.set(xscale="log", xlabel="labels", ylabel="wrong among the unlabelled rows, %", ylim=(0, None))
+    ax.set_xticks(LABELS, [str(count) for count in LABELS])
+    ax.minorticks_off()
+    ax.grid(axis="y", alpha=0.25)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.set_title(f"{N_ROWS:,} handwritten digits, ten classes, everything at its defaults", loc="left", fontsize=11)
+    ax.legend(frameon=False)
+    figure.savefig(path, dpi=130)
+    plt.close(figure)
+
+
+def main() -> None:
+    """Run the benchmark, print the table and draw few-labels.png."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path, required=True, help="folder with mnist.npz")
+    parser.add_argument("--draws", type=int, default=DRAWS)
+    parser.add_argument("--out", type=Path, default=Path("benchmark-results"))
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")  # disconnected graphs, machines that did not converge: all in the table
+    errors = measure(options.data, options.draws)
+    print(f"Machine: {machine('numpy', 'scikit-learn')}. {options.draws} draws.\n\n{table(errors)}")
+    options.out.mkdir(parents=True, exist_ok=True)
+    draw_figure(errors, options.out / "few-labels.png")
+
+
+if __name__ == "__main__":
+    main()
