@@ -138,7 +138,7 @@ def _save(path: Path, result: Report) -> None:
 
 
 def _prepare_worker() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears Ctrl-C and saves
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C and saves
     threadpool_limits(1)
 
 

@@ -101,7 +101,7 @@ def _given_up(worker: _Worker, verdict: Verdict, workers: list[_Worker], todo: d
 
 def _serve(connection: Connection, run: Callable[[Any], Verdict]) -> None:
     """Run batch after batch until the parent is gone."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears Ctrl-C
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)  # relative paths in hostile parameters end here
         while True:

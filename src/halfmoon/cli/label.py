@@ -92,7 +92,7 @@ def command(
         serve(session, port=port, journal=place, open_browser=browser, announce=report.announce)
         for note in session.notes:
             report.note(note)
-        labels = int((session.labels != None).sum())  # noqa: E711
+        labels = sum(label is not None for label in session.labels)
         done = f"{labels:,} of {session.n:,} rows are labelled; the same command goes on. Session ended"
         report.finish(done, str(place), labels=labels, rows=session.n, classes=session.classes)
 
