@@ -127,7 +127,10 @@ API = [
     (
         "Geometry: landmarks and the inverse on them",
         "What the data say before there are labels.",
-        {"halfmoon": ["Geometry", "select_landmarks", "restrict"], "halfmoon.geometry": ["Restriction", "restrict_powers"]},
+        {
+            "halfmoon": ["Geometry", "select_landmarks", "restrict"],
+            "halfmoon.geometry": ["Restriction", "restrict_powers"],
+        },
     ),
     (
         "Regularisers",
