@@ -336,14 +336,15 @@ class Session:
         with self._lock:
             of_row, revision, before = self._labels.of_row, self._labels.revision, self._learned
         learned = learner.learn(of_row, revision)
+        is_known = before.revision >= 0 and np.array_equal(of_row, before.of_row)  # after a skip, say
         with self._changed:
             if not learned.has_classes_of(before):
                 self._assessment = None
             self._learned = learned
-            if before.revision >= 0 and np.array_equal(learned.of_row, before.of_row):  # a skip, say
+            if is_known:
                 self._predictions = replace(self._predictions, revision=revision)
             self._changed.notify_all()
-        if self._predictions.revision != revision:
+        if not is_known:
             self._publish(learned)
 
     def _publish(self, learned: Learned) -> None:
