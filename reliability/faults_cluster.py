@@ -40,6 +40,24 @@ def _stand_still(worker: int) -> None:
     os.kill(worker, signal.SIGCONT)
 
 
+def _fit_troubled(client: object, trouble: Callable[[int], None], worker: int, delay: float) -> tuple[bytes, bool]:
+    """Return the bits of a fit, and whether the trouble began before its end."""
+    begun = threading.Event()
+
+    def strike() -> None:
+        begun.set()
+        trouble(worker)
+
+    timer = threading.Timer(delay, strike)
+    timer.start()
+    try:
+        bits, _ = _fit(client)
+        return bits, begun.is_set()
+    finally:
+        timer.cancel()
+        timer.join()
+
+
 def _troubled(trouble: Callable[[int], None], times: int, seed: int) -> int:
     """Fit until so many workers were troubled, each at a moment drawn from the duration of a fit; count the fits."""
     from distributed import Client, LocalCluster
@@ -52,14 +70,9 @@ def _troubled(trouble: Callable[[int], None], times: int, seed: int) -> int:
         while done < times:
             client.wait_for_workers(2, timeout=60)
             pids = list(client.run(os.getpid).values())
-            begun, worker = threading.Event(), int(rng.choice(pids))
-            timer = threading.Timer(rng.uniform(0.0, seconds), lambda: (begun.set(), trouble(worker)))
-            timer.start()
-            found, _ = _fit(client)
+            found, struck = _fit_troubled(client, trouble, int(rng.choice(pids)), float(rng.uniform(0.0, seconds)))
             fits += 1
-            done += begun.is_set()
-            timer.cancel()
-            timer.join()
+            done += struck
             assert found == expected, f"other bits after {done}"
     return fits
 

@@ -21,10 +21,12 @@ from pathlib import Path
 
 import numpy as np
 import psutil
+from typer.testing import CliRunner
 
 from benchmarks._labelling_kills import count_lost
 from halfmoon import DataDependentKernel, LapRLSClassifier, load, save
-from halfmoon.experiments.figure4 import Config
+from halfmoon.cli._app import app
+from halfmoon.experiments import figure4
 from halfmoon.runtime.atomic_write import leftovers
 from halfmoon.runtime.pieces import read_piece
 from reliability.alone import answer
@@ -33,6 +35,7 @@ __all__ = ["KILLS", "Killed", "kill"]
 
 RUNS = 3  # undisturbed ones, of which the middle duration counts
 ORPHANS = 20.0  # seconds in which processes end whose parent was killed
+PAPER = figure4.Config
 SAVED = 6  # times, each of two models in turn
 
 
@@ -178,15 +181,10 @@ def _model_file(folder: Path) -> int:
 
 def _reproduce(jobs: int) -> Callable[[Path], None]:
     def work(folder: Path) -> None:
-        from halfmoon.cli._app import app
-        from halfmoon.experiments import figure4
-
-        figure4.Config = partial(Config, n=200)  # type: ignore[assignment, misc]
+        figure4.Config = partial(PAPER, n=200)  # type: ignore[assignment, misc]
         words = ["reproduce", "figure4", "--trials", "3", "--jobs", str(jobs), "--resume", "--quiet"]
-        try:
-            app([*words, "--out", str(folder)])
-        except SystemExit as end:
-            assert not end.code, f"exit code {end.code}"
+        done = CliRunner().invoke(app, [*words, "--out", str(folder)])
+        assert done.exit_code == 0, f"exit code {done.exit_code}: {done.output}"
 
     return work
 

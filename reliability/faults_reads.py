@@ -21,8 +21,7 @@ from unittest import mock
 
 import numpy as np
 
-from halfmoon import load
-from reliability import faults_disk as written
+from reliability import files_at_risk as files
 from reliability.alone import answer
 
 __all__ = ["READS"]
@@ -41,20 +40,20 @@ class Reader:
 def _predict(folder: Path) -> object:
     out = folder / "out.csv"
     out.unlink(missing_ok=True)
-    written._command("predict", folder / "model.hm", folder / "data.csv", "--out", out)
+    files.command("predict", folder / "model.hm", folder / "data.csv", "--out", out)
     return out.read_bytes()
 
 
 def _fitted(folder: Path) -> None:
-    written._write_csv(folder)
-    written._commanded_fit(folder)
+    files.write_csv(folder)
+    files.fit_by_command(folder)
 
 
 READERS: dict[str, Reader] = {
-    "load": Reader(written._old_model, "model.hm", lambda folder: written._values(folder / "model.hm")),
-    "checkpoint": Reader(written._fit, "run/*", written._fit),
-    "reproduce": Reader(written._trials, "trials/*.csv", written._trials),
-    "journal": Reader(written._journal, "labels.jsonl", lambda folder: written._records(folder), prefix=True),
+    "load": Reader(files.write_old_model, "model.hm", lambda folder: files.model_values(folder / "model.hm")),
+    "checkpoint": Reader(files.fit_with_checkpoint, "run/*", files.fit_with_checkpoint),
+    "reproduce": Reader(files.compute_trials, "trials/*.csv", files.compute_trials),
+    "journal": Reader(files.fill_journal, "labels.jsonl", files.records, prefix=True),
     "model of halfmoon predict": Reader(_fitted, "model.hm", _predict),
     "data of halfmoon predict": Reader(_fitted, "data.csv", _predict, prefix=True),
 }
@@ -103,15 +102,19 @@ def _failing(path: Path, sound: int) -> Iterator[None]:
 
 
 def _read(reader: Reader, folder: Path) -> tuple[object, Exception | None]:
-    found = []
-    error = written._attempt(written.Writer(reader.prepare, lambda place: found.append(reader.act(place)), reader.act), folder)
-    return (found or [None])[0], error
+    found: list[object] = [None]
+
+    def act(place: Path) -> None:
+        found[0] = reader.act(place)
+
+    error = files.attempt(act, folder)
+    return found[0], error
 
 
 def _judge(reader: Reader, folder: Path, path: Path, found: object, expected: object, error: Exception | None) -> str:
     """Return what came of it; what must not happen raises."""
     if error is not None:
-        written._check_clear(error, folder)
+        files.check_clear(error, folder)
         assert path.name in str(error), f"another file is named: {error}"
         return "refused"
     if found == expected:
@@ -132,7 +135,9 @@ def _damaged(amount: int, seed: int, cut: bool) -> tuple[int, str]:
             expected = reader.act(shutil.copytree(sound, Path(place, "read")))
             for _ in range(amount):
                 shutil.copytree(sound, folder)
-                path = folder / str(rng.choice([str(file.relative_to(sound)) for file in sorted(sound.glob(reader.files))]))
+                path = folder / str(
+                    rng.choice([str(file.relative_to(sound)) for file in sorted(sound.glob(reader.files))])
+                )
                 at = int(rng.integers(path.stat().st_size))
                 try:
                     if cut:
