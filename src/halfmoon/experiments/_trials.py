@@ -20,13 +20,15 @@ from typing import Any
 import numpy as np
 
 from halfmoon import __version__
-from halfmoon.exceptions import DisconnectedGraphWarning
+from halfmoon.exceptions import DataFileError, DisconnectedGraphWarning
 from halfmoon.experiments._processes import computed_in_processes
 from halfmoon.runtime.atomic_write import atomic_write
+from halfmoon.runtime.naming import naming
 from halfmoon.runtime.progress import report
 
 __all__ = ["Job", "Row", "TrialTable", "disconnected_as_they_are", "run_trials", "trial_seed"]
 
+END = "\r\n"  # an empty line, which readers of CSV skip
 Row = Mapping[str, Any]
 Result = tuple[int, list[dict[str, Any]]]  # the number of a trial and its rows
 
@@ -43,14 +45,14 @@ class Job:
 
 
 class TrialTable:
-    """Rows in a CSV file; every row has a column `trial`."""
+    """Rows in a CSV file; every row has a column `trial`, and an empty line ends the file."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.rows: list[dict[str, Any]] = []
         if path.exists():
-            with path.open(newline="") as file:
-                self.rows = [{key: _number(text) for key, text in row.items()} for row in csv.DictReader(file)]
+            text = _whole(path)
+            self.rows = [{key: _number(cell) for key, cell in row.items()} for row in csv.DictReader(io.StringIO(text))]
 
     @property
     def done(self) -> set[int]:
@@ -66,8 +68,18 @@ class TrialTable:
         writer = csv.DictWriter(text, fieldnames=list(self.rows[0]))
         writer.writeheader()
         writer.writerows(self.rows)
+        text.write(END)
         with atomic_write(self.path) as file:
             file.write(text.getvalue().encode())
+
+
+def _whole(path: Path) -> str:
+    """Return the text of a table, or say that a part of it is missing."""
+    with naming(path):
+        text = path.read_bytes().decode()
+    if not text.endswith(f"\n{END}"):
+        raise DataFileError(f"{path} is cut short: its end is missing. Delete it, and its trials are computed again.")
+    return text
 
 
 def run_trials(job: Job, folder: Path, *, jobs: int, resume: bool) -> list[dict[str, Any]]:
