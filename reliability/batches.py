@@ -26,7 +26,7 @@ class _Worker:
     def __init__(self, run: Callable[[Any], Verdict]) -> None:
         context = mp.get_context("spawn")
         self.connection, theirs = context.Pipe()
-        self.process = context.Process(target=_serve, args=(theirs, run), daemon=True)
+        self.process = context.Process(target=_serve, args=(theirs, run))  # which may have processes of its own
         self.process.start()
         theirs.close()
         self.cases: deque[Any] = deque()
