@@ -117,6 +117,7 @@ API = [
                 "GraphReport",
                 "SearchOptions",
                 "laplacian",
+                "check_graph",
                 "connected_components",
                 "Components",
                 "NeighborIndex",
