@@ -18,6 +18,7 @@ __all__ = ["run_cases"]
 
 BATCH = 25
 SECONDS = 60.0  # for a case; the first ones compile
+LOOK = 1.0  # seconds between looks at workers
 
 
 class _Worker:
@@ -30,11 +31,11 @@ class _Worker:
         self.process.start()
         theirs.close()
         self.cases: deque[Any] = deque()
-        self.since = time.monotonic()
+        self.waited = 0.0  # seconds for the case it is at
 
     def give(self, cases: Iterable[Any]) -> None:
         self.cases.extend(cases)
-        self.since = time.monotonic()
+        self.waited = 0.0
         self.connection.send(list(self.cases))
 
     def end(self) -> None:
@@ -74,7 +75,10 @@ def run_cases(
 def _collect(workers: list[_Worker], todo: deque[Any], seconds: float) -> Iterator[tuple[Any, Verdict]]:
     """Yield what has come in; replace workers that died or hang."""
     by_connection = {worker.connection: worker for worker in workers if worker.cases}
-    ready = wait(list(by_connection), timeout=1.0)
+    start = time.monotonic()
+    ready = wait(list(by_connection), timeout=LOOK)
+    for worker in by_connection.values():  # a machine that stood still is no hang: one look counts as little
+        worker.waited += min(time.monotonic() - start, 2.0 * LOOK)
     for connection in ready:
         worker = by_connection[connection]  # type: ignore[index]
         try:
@@ -83,10 +87,10 @@ def _collect(workers: list[_Worker], todo: deque[Any], seconds: float) -> Iterat
             worker.process.join()
             yield _given_up(worker, Verdict("died", f"exit code {worker.process.exitcode}"), workers, todo)
             continue
-        worker.since = time.monotonic()
+        worker.waited = 0.0
         yield worker.cases.popleft(), verdict
     for worker in list(workers):
-        if worker.cases and time.monotonic() - worker.since > seconds:
+        if worker.cases and worker.waited > seconds:
             yield _given_up(worker, Verdict("hang", f"no answer within {seconds:.0f} s"), workers, todo)
 
 

@@ -34,7 +34,7 @@ from reliability.alone import answer
 __all__ = ["KILLS", "Killed", "kill"]
 
 RUNS = 3  # undisturbed ones, of which the middle duration counts
-ORPHANS = 20.0  # seconds in which processes end whose parent was killed
+LOOK, LOOKS = 0.5, 60  # seconds between looks at processes whose parent was killed, and how many
 PAPER = figure4.Config
 SAVED = 6  # times, each of two models in turn
 
@@ -113,7 +113,9 @@ def _killed(work: Callable[[Path], object], folder: Path, delay: float) -> bool:
     children = psutil.Process(process).children(recursive=True)
     os.kill(process, signal.SIGKILL)
     _, status = os.waitpid(process, 0)
-    _, alive = psutil.wait_procs(children, timeout=ORPHANS)
+    for _ in range(LOOKS):
+        if not (alive := psutil.wait_procs(children, timeout=LOOK)[1]):
+            break
     assert not alive, f"{len(alive)} processes go on without the one that started them"
     assert status in (0, signal.SIGKILL), f"status {status}"
     return status != 0
