@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from collections.abc import Callable
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +14,13 @@ from sklearn.utils.validation import check_is_fitted
 from halfmoon._validation import check_integer, validate_points
 from halfmoon.features import LandmarkFeatures
 from halfmoon.runtime.chunks import by_chunk
+from halfmoon.runtime.executor import ThreadExecutor
 from halfmoon.runtime.storable import storable
 from halfmoon.runtime.transaction import transaction
 
 __all__ = ["KernelKMeans"]
+
+Result = TypeVar("Result")
 
 
 @storable
@@ -119,7 +123,8 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
                 max_iter=self.max_iter,
                 tol=self.tol,
                 random_state=self.random_state,
-            ).fit(staged._features.transform_checked(X))
+            )
+            _on_one_thread(kmeans.fit, staged._features.transform_checked(X))
             staged.labels_, staged.inertia_, staged.n_iter_ = kmeans.labels_, kmeans.inertia_, kmeans.n_iter_
         return self
 
@@ -152,7 +157,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         ndarray of shape (m,)
         """
         features = self._transformed(X)
-        return self._kmeans.predict(features)
+        return _on_one_thread(self._kmeans.predict, features)
 
     @by_chunk
     def transform(self, X: Any) -> NDArray[np.float64]:
@@ -179,3 +184,12 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _on_one_thread(task: Callable[[NDArray[Any]], Result], features: NDArray[Any]) -> Result:
+    """Run k-means on a worker, with one thread of OpenMP.
+
+    On several, sums depend on who comes first, and a fork of this process would wait for threads that it has not got.
+    """
+    with ThreadExecutor(1) as executor:
+        return executor.run(task, features)

@@ -308,7 +308,8 @@ class FittedEstimator(BaseEstimator):
         ([30, 60], [0], 0)
         """
         check_is_fitted(self, "decision_")
-        return find_label_issues(self._learned)
+        with small_algebra(len(self._learned.kernel.landmark_indices_)):
+            return find_label_issues(self._learned)
 
     def __getstate__(self) -> Any:
         """Leave out the report, which can be computed again."""
