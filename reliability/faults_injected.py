@@ -42,7 +42,7 @@ __all__ = ["FITS", "Injection", "inject", "run_injections"]
 OURS = str(Path(halfmoon.__file__).parent)
 ERRORS: dict[str, type[BaseException]] = {"MemoryError": MemoryError, "KeyboardInterrupt": KeyboardInterrupt}
 SECONDS = 30.0  # for a fit that takes a tenth of one
-GRACE = 5.0  # seconds in which threads end that nobody waits for
+LOOK, LOOKS = 0.01, 500  # seconds between looks at threads that nobody waits for, and how many
 ROWS = 40
 
 
@@ -217,13 +217,13 @@ def _problem(tracer: Tracer, error: BaseException, came: BaseException | None) -
 
 
 def _threads_left() -> str:
-    end = time.monotonic() + GRACE
-    while True:
+    for _ in range(LOOKS):
         left = [thread.name for thread in threading.enumerate() if thread.name.startswith("halfmoon")]
-        if not left or time.monotonic() > end:
-            return f"threads are running: {left}" if left else ""
+        if not left:
+            return ""
         gc.collect()
-        time.sleep(0.01)
+        time.sleep(LOOK)
+    return f"threads are running: {left}"
 
 
 def _half_fitted(model: Any, before: dict[str, Any], expected: bytes) -> str:

@@ -34,7 +34,7 @@ from reliability.alone import answer
 __all__ = ["KILLS", "Killed", "kill"]
 
 RUNS = 3  # undisturbed ones, of which the middle duration counts
-ORPHANS = 20.0  # seconds in which processes end whose parent was killed
+LOOK, LOOKS = 0.5, 60  # seconds between looks at processes whose parent was killed, and how many
 PAPER = figure4.Config
 SAVED = 6  # times, each of two models in turn
 
@@ -59,15 +59,16 @@ def kill(killed: Killed, kills: int, seed: int) -> tuple[int, str]:
             if not _killed(killed.work, folder, float(rng.uniform(0.0, seconds))):
                 ended += 1
                 assert killed.result(folder) == expected, f"other results after {number} kills"
-                shutil.rmtree(folder, ignore_errors=True)
+                shutil.rmtree(folder)
+                left = 0
                 continue
             number += 1
-            before, left = left if folder.exists() else 0, killed.after_kill(folder)
+            before, left = left, killed.after_kill(folder)
             assert left <= (1 if killed.cleans_up else before + 1), f"{left} temporary files after {number} kills"
         _finished(killed.work, folder)
         assert killed.result(folder) == expected, "other results"
-        left = 0 if not killed.cleans_up else killed.after_kill(folder)
-        assert left == 0, f"{left} temporary files at the end"
+        if killed.cleans_up:
+            assert killed.after_kill(folder) == 0, "temporary files at the end"
     return kills, f"continued to the end {ended + 1} times with the same bits; no file damaged"
 
 
@@ -113,7 +114,9 @@ def _killed(work: Callable[[Path], object], folder: Path, delay: float) -> bool:
     children = psutil.Process(process).children(recursive=True)
     os.kill(process, signal.SIGKILL)
     _, status = os.waitpid(process, 0)
-    _, alive = psutil.wait_procs(children, timeout=ORPHANS)
+    for _ in range(LOOKS):
+        if not (alive := psutil.wait_procs(children, timeout=LOOK)[1]):
+            break
     assert not alive, f"{len(alive)} processes go on without the one that started them"
     assert status in (0, signal.SIGKILL), f"status {status}"
     return status != 0
