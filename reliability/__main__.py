@@ -35,6 +35,12 @@ right result is theirs; otherwise it is finite and of the documented shape. A cl
 by scikit-learn's checks. Everything else is a failure: other exceptions, warnings of numpy, NaN, changed inputs, a
 changed state of the process, no answer within a minute, an end by signal. Warnings of the library
 (`halfmoon.exceptions`) are allowed.
+
+The rule for faults: no file is damaged, nothing goes on running, and what is continued or repeated gives the bits of an
+undisturbed run. Moments of kills are drawn from the whole duration of such a run. An error of the system names its
+file, and leaves the old one and no temporary file. An exception that is raised inside a fit comes out as itself, with
+no thread of the library running and the estimator as it was; it is raised at every call of a function of the library
+by a counter, in all threads. A killed `save` or `reproduce` may leave one temporary file (`.halfmoon.*.tmp`).
 """
 
 

@@ -18,6 +18,9 @@ __all__ = ["run_cases"]
 
 BATCH = 25
 SECONDS = 60.0  # for a case; the first ones compile
+STARTING = 600.0  # for a process to start and to import the library, on a machine that is busy
+READY = "ready"
+LOOK = 1.0  # seconds between looks at workers
 
 
 class _Worker:
@@ -26,16 +29,22 @@ class _Worker:
     def __init__(self, run: Callable[[Any], Verdict]) -> None:
         context = mp.get_context("spawn")
         self.connection, theirs = context.Pipe()
-        self.process = context.Process(target=_serve, args=(theirs, run), daemon=True)
+        self.process = context.Process(target=_serve, args=(theirs, run))  # which may have processes of its own
         self.process.start()
         theirs.close()
         self.cases: deque[Any] = deque()
-        self.since = time.monotonic()
+        self.is_ready = False
+        self.waited = 0.0  # seconds for the case it is at
 
     def give(self, cases: Iterable[Any]) -> None:
         self.cases.extend(cases)
-        self.since = time.monotonic()
+        self.waited = 0.0
         self.connection.send(list(self.cases))
+
+    def hangs(self, seconds: float) -> bool:
+        """Whether there was no answer for too long; an answer that was not read yet counts."""
+        limit = seconds if self.is_ready else STARTING
+        return bool(self.cases) and self.waited > limit and not self.connection.poll()
 
     def end(self) -> None:
         if self.process.is_alive():
@@ -74,19 +83,25 @@ def run_cases(
 def _collect(workers: list[_Worker], todo: deque[Any], seconds: float) -> Iterator[tuple[Any, Verdict]]:
     """Yield what has come in; replace workers that died or hang."""
     by_connection = {worker.connection: worker for worker in workers if worker.cases}
-    ready = wait(list(by_connection), timeout=1.0)
+    start = time.monotonic()
+    ready = wait(list(by_connection), timeout=LOOK)
+    for worker in by_connection.values():  # a machine that stood still is no hang: one look counts as little
+        worker.waited += min(time.monotonic() - start, 2.0 * LOOK)
     for connection in ready:
         worker = by_connection[connection]  # type: ignore[index]
         try:
-            verdict = worker.connection.recv()
+            answer = worker.connection.recv()
         except (EOFError, ConnectionResetError):
             worker.process.join()
             yield _given_up(worker, Verdict("died", f"exit code {worker.process.exitcode}"), workers, todo)
             continue
-        worker.since = time.monotonic()
-        yield worker.cases.popleft(), verdict
+        worker.waited = 0.0
+        if answer == READY:
+            worker.is_ready = True
+            continue
+        yield worker.cases.popleft(), answer
     for worker in list(workers):
-        if worker.cases and time.monotonic() - worker.since > seconds:
+        if worker.hangs(seconds):
             yield _given_up(worker, Verdict("hang", f"no answer within {seconds:.0f} s"), workers, todo)
 
 
@@ -104,6 +119,7 @@ def _serve(connection: Connection, run: Callable[[Any], Verdict]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)  # relative paths in hostile parameters end here
+        connection.send(READY)  # a case's time begins when the process has started
         while True:
             try:
                 batch = connection.recv()

@@ -13,6 +13,7 @@ import numpy as np
 from reliability import hostile
 from reliability.batches import run_cases
 from reliability.differential import DIFFERENTIAL, run_differential
+from reliability.faults import FAULTS, run_fault
 from reliability.judge import GOOD, Verdict
 from reliability.load import LOADS, run_load
 from reliability.properties import PROPERTIES, run_property
@@ -87,13 +88,13 @@ Task = tuple[str, str, str, int, int]  # part, name, profile, seed, times
 
 
 def try_task(task: Task) -> Verdict:
-    """Run a property, comparison, check or load; the message of a good verdict is `times: what was seen`."""
+    """Run a property, comparison, fault, check or load; the message of a good verdict is `times: what was seen`."""
     part, name, profile, seed, times = task
     try:
         if part == "properties":
             return Verdict("right", f"{run_property(name, profile, seed)}: held")
-        if part == "load":
-            amount, seen = run_load(name, profile, seed)
+        if part in ("load", "faults"):
+            amount, seen = (run_load if part == "load" else run_fault)(name, profile, seed)
             return Verdict("right", f"{amount}: {seen}")
         run: Callable[[str, int], None] = run_differential if part == "comparisons" else run_security
         for number in range(times):
@@ -123,6 +124,7 @@ PARTS: dict[str, Callable[[Scale, int], Iterator[Line]]] = {
     "comparisons": _tasks("comparisons", DIFFERENTIAL, lambda name: 0),
     "security": _tasks("security", SECURITY, lambda name: SECURITY[name][2]),
     "load": _tasks("load", LOADS, lambda name: 0),
+    "faults": _tasks("faults", FAULTS, lambda name: 0),
 }
 
 

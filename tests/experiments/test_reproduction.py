@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from halfmoon.exceptions import DataNotFoundError
-from halfmoon.experiments import _data, _trials, figure1, figure2, figure3, figure4, figure5
+from halfmoon.experiments import _data, _processes, _trials, figure1, figure2, figure3, figure4, figure5
 from halfmoon.experiments._baselines import BASELINES
 from halfmoon.experiments._experiment import Options, count_of_claims
 from halfmoon.experiments._kernel_curves import Grid, cross_validated_loss, draw_trial
@@ -251,15 +251,35 @@ def _wait(trial):
 @pytest.mark.usefixtures("sigint")
 @pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="needs POSIX signals")
 def test_an_interrupt_while_processes_start_does_not_wait_for_their_trials(tmp_path, monkeypatch):
-    submit = _trials.ProcessPoolExecutor.submit
+    started = _processes._started
 
-    def interrupted(self, *task):
-        future = submit(self, *task)
-        os.kill(os.getpid(), signal.SIGINT)  # held back until the processes have been started
-        return future
+    def interrupted(*arguments):
+        worker = started(*arguments)
+        os.kill(os.getpid(), signal.SIGINT)  # held back until the processes have been started, unless a thread sees it
+        return worker
 
-    monkeypatch.setattr(_trials.ProcessPoolExecutor, "submit", interrupted)
+    monkeypatch.setattr(_processes, "_started", interrupted)
     start = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
         run_trials(Job("waiting", _wait, 2, "waiting"), tmp_path, jobs=2, resume=False)
     assert time.monotonic() - start < 40.0
+
+
+def _die(trial):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _fail(trial):
+    raise KeyError("no such curve")
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs POSIX signals")
+def test_a_process_that_dies_is_named(tmp_path):
+    with pytest.raises(RuntimeError, match=r"exit code -9.*--jobs"):
+        run_trials(Job("dying", _die, 2, "dying"), tmp_path, jobs=2, resume=False)
+
+
+def test_an_error_of_a_trial_comes_out_as_itself_and_says_where(tmp_path):
+    with pytest.raises(KeyError, match="no such curve") as caught:
+        run_trials(Job("failing", _fail, 2, "failing"), tmp_path, jobs=2, resume=False)
+    assert "in _fail" in caught.value.__notes__[0]

@@ -1,18 +1,27 @@
 """Defects that the programme has found, each with a small case."""
 
+import errno
+import os
+import threading
 import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.cluster import KMeans
+from threadpoolctl import threadpool_info
 
-from halfmoon import DataDependentKernel, Geometry, LapRLSClassifier, LapRLSRegressor, LapSVC, restrict
-from halfmoon.exceptions import DisconnectedGraphWarning, FloatRangeError
+from halfmoon import DataDependentKernel, Geometry, KernelKMeans, LapRLSClassifier, LapRLSRegressor, LapSVC, restrict
+from halfmoon.exceptions import DataFileError, DisconnectedGraphWarning, FloatRangeError
+from halfmoon.experiments._trials import TrialTable
 from halfmoon.graph import NeighborIndex, knn_graph, laplacian
 from halfmoon.model_selection import KernelSearchCV, LabeledKFold
 from halfmoon.planning import plan
 from halfmoon.regularizers import MatrixRegularizer, PowerRegularizer
+from halfmoon.runtime import executor
+from halfmoon.runtime.atomic_write import atomic_write
+from halfmoon.runtime.spool import write_rows
 from halfmoon.solvers import solve_sdd
 from halfmoon.tables import write_columns
 from reference import rbf
@@ -234,3 +243,78 @@ def test_formulas_in_text_files(tmp_path, suffix):
 def test_other_formats_keep_texts_as_they_are(tmp_path):
     write_columns({"name": np.array(["=1+1"], dtype=object)}, tmp_path / "out.parquet")
     assert pd.read_parquet(tmp_path / "out.parquet")["name"].tolist() == ["=1+1"]
+
+
+def no_room(*arguments):
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_a_full_disk_is_named(tmp_path):
+    """The error of the system said neither which file nor which disk."""
+    with pytest.raises(OSError, match=r"model\.hm"), atomic_write(tmp_path / "model.hm"):
+        no_room()
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_full_folder_for_temporary_files_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with pytest.raises(OSError, match=tmp_path.name):
+        write_rows(map(no_room, [0]), (1, 1), np.float64)
+
+
+def test_tables_of_trials_that_are_cut_short_are_refused(tmp_path):
+    """Rows that were missing, and numbers that had lost digits, were read without a word."""
+    whole = TrialTable(tmp_path / "whole.csv")
+    for trial in range(3):
+        whole.add(trial, [{"method": name, "error": (trial + 1) / 7} for name in ("a", "b")])
+    text = (tmp_path / "whole.csv").read_bytes()
+    assert TrialTable(tmp_path / "whole.csv").rows == whole.rows
+    for length in range(len(text)):
+        (tmp_path / "cut.csv").write_bytes(text[:length])
+        with pytest.raises(DataFileError, match="cut short"):
+            TrialTable(tmp_path / "cut.csv")
+
+
+# Threads and forks.
+
+
+def fail(*arguments):
+    raise MemoryError("injected")
+
+
+@pytest.mark.parametrize("name", ["_Job.run", "limit_openmp_here", "_Batch.deliver"])
+def test_errors_on_the_way_to_a_task_are_raised(monkeypatch, name):
+    """They ended the worker, and the caller waited for it for ever."""
+    owner, _, attribute = name.rpartition(".")
+    place = getattr(executor, owner) if owner else executor
+    original, failed = getattr(place, attribute), []
+
+    def failing_once(*arguments):
+        if not failed:
+            failed.append(True)
+            fail()
+        return original(*arguments)
+
+    monkeypatch.setattr(place, attribute, failing_once)
+    with executor.ThreadExecutor(2) as threads, pytest.raises(MemoryError, match="injected"):
+        list(threads.map(pow, 2, range(20)))
+
+
+def test_threads_that_end_before_their_tasks_are_noticed(monkeypatch):
+    monkeypatch.setattr(threading, "excepthook", lambda told: None)
+    monkeypatch.setattr(executor, "_work", fail)
+    with executor.ThreadExecutor(2) as threads, pytest.raises(RuntimeError, match="All worker threads ended"):
+        list(threads.map(pow, 2, range(20)))
+
+
+def test_k_means_uses_one_thread_of_openmp(X, monkeypatch):
+    """On several, a fork of a process that has clustered waited for ever for threads that it had not got."""
+    fitting, seen = KMeans.fit, []
+
+    def watched(self, rows):
+        seen.extend(library["num_threads"] for library in threadpool_info() if library["user_api"] == "openmp")
+        return fitting(self, rows)
+
+    monkeypatch.setattr(KMeans, "fit", watched)
+    KernelKMeans(2, kernel=small(), random_state=0).fit(X)
+    assert set(seen) == {1}

@@ -11,6 +11,7 @@ from halfmoon import exceptions
 from reliability import hostile
 from reliability.batches import run_cases
 from reliability.differential import DIFFERENTIAL, run_differential
+from reliability.faults import FAULTS, run_fault
 from reliability.judge import Result, Verdict, judge
 from reliability.load import LOADS, run_load
 from reliability.properties import PROPERTIES, run_property
@@ -51,6 +52,11 @@ def test_security(name, seed):
 @pytest.mark.parametrize("name", LOADS)
 def test_load(name, seed):
     run_load(name, "short", seed)
+
+
+@pytest.mark.parametrize("name", [name for name, fault in FAULTS.items() if fault.short])
+def test_faults(name, seed):
+    assert run_fault(name, "short", seed)[0] > 0
 
 
 # The judge.
@@ -133,7 +139,7 @@ def act(case):
 
 def test_processes_that_die_or_hang_are_noticed_and_the_rest_is_done():
     cases = ["a", "dies", "b", "hangs", "c"]
-    found = dict(run_cases(cases, act, jobs=1, seconds=15.0))
+    found = dict(run_cases(cases, act, jobs=1, seconds=5.0))
     assert {case: verdict.status for case, verdict in found.items()} == {
         "a": "finite", "dies": "died", "b": "finite", "hangs": "hang", "c": "finite",
     }  # fmt: skip

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from collections.abc import Callable
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,13 +11,16 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Cluster
 from sklearn.cluster import KMeans
 from sklearn.utils.validation import check_is_fitted
 
-from halfmoon._validation import check_integer, validate_data, validate_points
+from halfmoon._validation import check_integer, validate_points
 from halfmoon.features import LandmarkFeatures
 from halfmoon.runtime.chunks import by_chunk
+from halfmoon.runtime.executor import ThreadExecutor
 from halfmoon.runtime.storable import storable
 from halfmoon.runtime.transaction import transaction
 
 __all__ = ["KernelKMeans"]
+
+Result = TypeVar("Result")
 
 
 @storable
@@ -111,7 +115,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         with transaction(self) as staged:
             X = validate_points(staged, X, minimum=2, to_learn=True)
             check_integer("n_clusters", self.n_clusters, low=1, high=X.shape[0], advice=f"X has {X.shape[0]} rows.")
-            staged._features = self._map().fit(X)
+            staged._features = self._map().fit_checked(X)
             staged.kernel_ = staged._features.kernel_
             kmeans = staged._kmeans = KMeans(
                 self.n_clusters,
@@ -119,7 +123,8 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
                 max_iter=self.max_iter,
                 tol=self.tol,
                 random_state=self.random_state,
-            ).fit(staged._features.transform(X))
+            )
+            _on_one_thread(kmeans.fit, staged._features.transform_checked(X))
             staged.labels_, staged.inertia_, staged.n_iter_ = kmeans.labels_, kmeans.inertia_, kmeans.n_iter_
         return self
 
@@ -152,7 +157,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         ndarray of shape (m,)
         """
         features = self._transformed(X)
-        return self._kmeans.predict(features)
+        return _on_one_thread(self._kmeans.predict, features)
 
     @by_chunk
     def transform(self, X: Any) -> NDArray[np.float64]:
@@ -172,10 +177,19 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
 
     def _transformed(self, X: Any) -> NDArray[Any]:
         check_is_fitted(self, "labels_")
-        X = validate_data(self, X, accept_sparse="csr", dtype="numeric", reset=False)
-        return self._features.transform(X).astype(self._kmeans.cluster_centers_.dtype, copy=False)
+        X = validate_points(self, X, reset=False)
+        return self._features.transform_checked(X).astype(self._kmeans.cluster_centers_.dtype, copy=False)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _on_one_thread(task: Callable[[NDArray[Any]], Result], features: NDArray[Any]) -> Result:
+    """Run k-means on a worker, with one thread of OpenMP.
+
+    On several, sums depend on who comes first, and a fork of this process would wait for threads that it has not got.
+    """
+    with ThreadExecutor(1) as executor:
+        return executor.run(task, features)

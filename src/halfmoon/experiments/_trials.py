@@ -9,29 +9,26 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
-import signal
-import time
 import warnings
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
-from concurrent.futures import FIRST_COMPLETED, Future, wait
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from itertools import islice
-from multiprocessing import resource_tracker
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from joblib import cpu_count
-from joblib.externals.loky import ProcessPoolExecutor
 
 from halfmoon import __version__
-from halfmoon.exceptions import DisconnectedGraphWarning
+from halfmoon.exceptions import DataFileError, DisconnectedGraphWarning
+from halfmoon.experiments._processes import computed_in_processes
 from halfmoon.runtime.atomic_write import atomic_write
+from halfmoon.runtime.naming import naming
 from halfmoon.runtime.progress import report
 
 __all__ = ["Job", "Row", "TrialTable", "disconnected_as_they_are", "run_trials", "trial_seed"]
 
+END = "\r\n"  # an empty line, which readers of CSV skip
 Row = Mapping[str, Any]
 Result = tuple[int, list[dict[str, Any]]]  # the number of a trial and its rows
 
@@ -48,14 +45,14 @@ class Job:
 
 
 class TrialTable:
-    """Rows in a CSV file; every row has a column `trial`."""
+    """Rows in a CSV file; every row has a column `trial`, and an empty line ends the file."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.rows: list[dict[str, Any]] = []
         if path.exists():
-            with path.open(newline="") as file:
-                self.rows = [{key: _number(text) for key, text in row.items()} for row in csv.DictReader(file)]
+            text = _whole(path)
+            self.rows = [{key: _number(cell) for key, cell in row.items()} for row in csv.DictReader(io.StringIO(text))]
 
     @property
     def done(self) -> set[int]:
@@ -71,8 +68,18 @@ class TrialTable:
         writer = csv.DictWriter(text, fieldnames=list(self.rows[0]))
         writer.writeheader()
         writer.writerows(self.rows)
+        text.write(END)
         with atomic_write(self.path) as file:
             file.write(text.getvalue().encode())
+
+
+def _whole(path: Path) -> str:
+    """Return the text of a table, or say that a part of it is missing."""
+    with naming(path):
+        text = path.read_bytes().decode()
+    if not text.endswith(f"\n{END}"):
+        raise DataFileError(f"{path} is cut short: its end is missing. Delete it, and its trials are computed again.")
+    return text
 
 
 def run_trials(job: Job, folder: Path, *, jobs: int, resume: bool) -> list[dict[str, Any]]:
@@ -86,7 +93,8 @@ def run_trials(job: Job, folder: Path, *, jobs: int, resume: bool) -> list[dict[
     report(job.name, job.trials - len(missing), job.trials)
     if missing:
         count = 1 if job.alone else min(jobs, len(missing))
-        with closing(_computed_here(job, missing) if count == 1 else _computed(job, missing, count)) as results:
+        task = partial(_numbered, job.work)
+        with closing(_mapped(task, missing) if count == 1 else computed_in_processes(task, missing, count)) as results:
             for number, (trial, rows) in enumerate(results):
                 table.add(trial, rows)
                 report(job.name, job.trials - len(missing) + number + 1, job.trials)
@@ -94,51 +102,8 @@ def run_trials(job: Job, folder: Path, *, jobs: int, resume: bool) -> list[dict[
     return [row for row in TrialTable(path).rows if row["trial"] < job.trials]
 
 
-def _computed_here(job: Job, trials: Iterable[int]) -> Generator[Result, None, None]:
-    for trial in trials:
-        yield _numbered(job.work, trial)
-
-
-def _computed(job: Job, trials: Iterable[int], count: int) -> Generator[Result, None, None]:
-    """Compute trials in processes that end with the generator; a result comes as soon as it is there."""
-    threads = str(max(cpu_count() // count, 1))
-    waiting = iter(trials)
-    submitted: set[Future[Result]] = set()
-    with ExitStack() as stack:
-        with _processes_without_interrupts():
-            processes = ProcessPoolExecutor(count, env={"OMP_NUM_THREADS": threads, "OPENBLAS_NUM_THREADS": threads})
-            stack.callback(_end, processes, submitted)  # an interrupt that has waited comes at the end of this block
-            for trial in islice(waiting, count):
-                submitted.add(processes.submit(_numbered, job.work, trial))
-        while submitted:
-            done, _ = wait(submitted, return_when=FIRST_COMPLETED)
-            for future in done:
-                submitted.remove(future)
-                for trial in islice(waiting, 1):
-                    submitted.add(processes.submit(_numbered, job.work, trial))
-                yield future.result()
-
-
-def _end(processes: ProcessPoolExecutor, submitted: Collection[Future[Result]]) -> None:
-    """Kill the processes, whatever they compute: idle ones would hold up the end of an interrupted program."""
-    # loky's thread fails if it finds a trial that it has not passed on yet when it ends: it would print a traceback.
-    while not all(future.running() or future.done() for future in submitted):
-        time.sleep(0.001)
-    processes.shutdown(wait=True, kill_workers=True)
-
-
-@contextmanager
-def _processes_without_interrupts() -> Iterator[None]:
-    """Start processes that do not see Ctrl-C: it is for this process, which then ends the others."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    resource_tracker.ensure_running()  # its start would let signals through again
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # processes inherit this; for us it waits
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+def _mapped(task: Callable[[int], Result], trials: Iterable[int]) -> Generator[Result, None, None]:
+    yield from map(task, trials)
 
 
 def trial_seed(seed: int, trial: int) -> int:

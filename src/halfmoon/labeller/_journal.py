@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from halfmoon.exceptions import DataFileError
+from halfmoon.runtime.naming import naming
 
 __all__ = ["Journal", "JournalError", "MemoryJournal"]
 
@@ -75,7 +76,8 @@ class Journal:
             raise
 
     def _begin(self, header: Record) -> None:
-        text = _read(self._fd)
+        with naming(self.path):
+            text = _read(self._fd)
         lines, torn = _complete_lines(self.path, text)
         self._size = len(text) - len(torn)
         self.notes: tuple[str, ...] = ()

@@ -17,6 +17,7 @@ from halfmoon._version import __version__
 from halfmoon.exceptions import ModelFileError
 from halfmoon.persistence._contents import TRUSTED, audit, for_file, from_file
 from halfmoon.runtime.atomic_write import atomic_write
+from halfmoon.runtime.naming import naming
 
 __all__ = ["FORMAT_VERSION", "is_model_file", "load", "save"]
 
@@ -125,7 +126,7 @@ def is_model_file(path: str | os.PathLike[str]) -> bool:
     >>> is_model_file(__file__)
     False
     """
-    with Path(path).open("rb") as file:
+    with naming(path), Path(path).open("rb") as file:
         line = file.readline(LONGEST_HEADER)
     try:
         return bool(json.loads(line)["format"] == FORMAT)
@@ -154,7 +155,7 @@ def _header(payload: bytes) -> bytes:
 
 def _payload(path: Path) -> bytes:
     """Return what follows the header, if it is what was written."""
-    with path.open("rb") as file:
+    with naming(path), path.open("rb") as file:
         header = _read_header(file.readline(LONGEST_HEADER), path)
         payload = file.read()
     if len(payload) < header["size"]:

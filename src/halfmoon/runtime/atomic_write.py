@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+from halfmoon.runtime.naming import naming
+
 __all__ = ["atomic_write", "leftovers", "try_writing"]
 
 PREFIX, SUFFIX = ".halfmoon.", ".tmp"
@@ -33,7 +35,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     place = _place(path)
     temporary = _temporary(place)
     try:
-        with temporary.open("xb") as file:
+        with naming(place), temporary.open("xb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())

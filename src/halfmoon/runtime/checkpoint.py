@@ -19,6 +19,7 @@ from typing import Any, Self, TypeVar
 from halfmoon.exceptions import CheckpointError
 from halfmoon.runtime.atomic_write import atomic_write, leftovers
 from halfmoon.runtime.executor import Executor
+from halfmoon.runtime.naming import naming
 from halfmoon.runtime.pieces import DamagedError, digest, read_piece, write_piece
 
 __all__ = ["Checkpoint", "CheckpointedExecutor", "kept"]
@@ -101,7 +102,7 @@ class Checkpoint:
 
     def _read(self, path: Path) -> tuple[bool, Any]:
         try:
-            with path.open("rb") as file:
+            with naming(path), path.open("rb") as file:
                 return True, read_piece(file)
         except FileNotFoundError:
             return False, None
@@ -169,7 +170,8 @@ def _check_empty(place: Path) -> None:
 
 def _read_manifest(manifest: Path) -> dict[str, Any]:
     try:
-        contents: dict[str, Any] = json.loads(manifest.read_bytes())
+        with naming(manifest):
+            contents: dict[str, Any] = json.loads(manifest.read_bytes())
         if contents["format"] != FORMAT:
             raise CheckpointError(
                 f"{manifest.parent} was written in format {contents['format']}, this version reads {FORMAT}. "

@@ -40,7 +40,7 @@ Result = TypeVar("Result")
 
 AHEAD = 4  # items per thread that are handed out before the caller takes the first result
 POLL = 0.05  # seconds between looks at tasks that were asked to stop
-IDLE = 1.0  # seconds after which a worker without work looks whether anybody is left to send it some
+IDLE = 1.0  # seconds after which workers without work, and callers without results, look whether the other is left
 
 
 class Stopped(BaseException):
@@ -178,6 +178,14 @@ class ThreadExecutor(Executor):
                 results[index] = result
             yield results.pop(due)
 
+    def check_workers(self) -> None:
+        """Raise if nobody is left to work: a thread can fail before it begins, where it has nobody to tell."""
+        if not any(worker.is_alive() for worker in self._workers):
+            raise RuntimeError(
+                "All worker threads ended before their tasks, probably for want of memory; Python has printed why. "
+                "Free memory, or use fewer threads (n_jobs)."
+            )
+
     def _submit(self, job: _Job) -> None:
         if not self._open:
             raise RuntimeError("A ThreadExecutor runs tasks inside its with block only; this block has ended.")
@@ -211,7 +219,7 @@ def _work(jobs: queue.SimpleQueue[_Job | None], busy: set[threading.Thread], end
     """Run jobs until the block ends, in a worker."""
     worker = threading.current_thread()
     busy.add(worker)
-    limit_openmp_here()
+    limited = False
     try:
         while threading.main_thread().is_alive():  # else nobody is left to end the block
             with suppress(queue.Empty):
@@ -219,7 +227,13 @@ def _work(jobs: queue.SimpleQueue[_Job | None], busy: set[threading.Thread], end
                 if job is None:
                     jobs.put(None)  # for the other workers
                     return
-                job.run()
+                try:
+                    if not limited:
+                        limit_openmp_here()
+                        limited = True
+                    job.run()
+                except BaseException as error:  # not of the task: memory ran out on the way to it, say
+                    job.fail(error)
                 del job  # and with it the arrays that it was given
     finally:
         busy.discard(worker)
@@ -238,7 +252,7 @@ def _abandon(jobs: queue.SimpleQueue[_Job | None], holder: object) -> None:
 class _Batch:
     """The tasks of one call of `map`, and the flag that stops them."""
 
-    def __init__(self, executor: Executor, parent: _Batch | None) -> None:
+    def __init__(self, executor: ThreadExecutor, parent: _Batch | None) -> None:
         self.executor, self.parent = executor, parent
         self.context = copy_context()  # of the caller: whom to report to, what to do about floating-point errors
         self.stop = np.zeros(1, dtype=np.uint8)
@@ -261,7 +275,12 @@ class _Batch:
 
     def take(self) -> tuple[int, Any]:
         """Wait for any outcome and return its index and result, or raise its error."""
-        outcome = self._outcomes.get()
+        while True:
+            try:
+                outcome = self._outcomes.get(timeout=IDLE)
+                break
+            except queue.Empty:
+                self.executor.check_workers()
         if outcome is None:
             raise Stopped
         index, result, error = outcome
@@ -310,6 +329,12 @@ class _Job:
         _here.batch = None
         batch.running.discard(self)
         batch.deliver(outcome)
+
+    def fail(self, error: BaseException) -> None:
+        """Deliver an error that came between tasks, in a worker."""
+        _here.batch = None
+        self.batch.running.discard(self)
+        self.batch.deliver((self.index, None, error))
 
     def _call(self) -> Any:
         if self.batch.stop[0]:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from halfmoon.runtime.atomic_write import atomic_write
+from halfmoon.runtime.naming import naming
 
 __all__ = ["gather_rows", "is_on_disk", "write_rows"]
 
@@ -71,7 +72,7 @@ def write_rows(
         with atomic_write(path) as file:
             _write(file, blocks, shape, dtype)
         return np.load(Path(path), mmap_mode="r")
-    with tempfile.TemporaryFile(prefix="halfmoon-rows-") as temporary:
+    with naming(tempfile.gettempdir()), tempfile.TemporaryFile(prefix="halfmoon-rows-") as temporary:
         offset = _write(temporary, blocks, shape, dtype)
         temporary.flush()
         return np.memmap(temporary, dtype=dtype, mode="r", offset=offset, shape=shape)

@@ -170,7 +170,8 @@ class LapEstimator(BaseEstimator):
         """Append rows that have arrived after `fit`, with or without labels, and learn from all labels there are.
 
         Graph, landmarks and solves are kept; the new rows are placed by their neighbours (`Geometry.append`). After
-        many of them, `refresh` gives the exact model. The first call on an estimator that is not fitted is `fit`.
+        many of them, `refresh` gives the exact model. The first call on an estimator that is not fitted is `fit`; after
+        `prepare`, labels of the prepared rows come first (`refit`).
 
         Parameters
         ----------
@@ -193,6 +194,11 @@ class LapEstimator(BaseEstimator):
         >>> len(model.partial_fit(X[1::2], y[1::2]).transduction_)
         60
         """
+        if "_prepared" in vars(self):
+            raise ValueError(
+                f"This {type(self).__name__} was prepared with {len(self._prepared.training.point):,} rows and has no "
+                "labels yet: call refit(y) with labels of those rows first, or fit with all rows."
+            )
         if "_learned" not in vars(self):
             return self.fit(X, y)
         X = validate_points(self, X, reset=False)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from halfmoon.exceptions import DataFileError
+from halfmoon.runtime.naming import naming
 from halfmoon.tables._arrays import read_npy, read_npz
 from halfmoon.tables._images import read_images
 from halfmoon.tables._libsvm import read_libsvm
@@ -81,7 +82,7 @@ def read_table(
         None if separator is None else check_separator(separator),
         columns,
     )
-    table = read_images(path, image_shape, wanted) if path.is_dir() else _reader(path)(path, wanted)
+    table = read_images(path, image_shape, wanted) if path.is_dir() else _read_file(path, wanted)
     if not table.X.shape[0]:
         raise table.error("there are no rows of data.")
     return table
@@ -115,15 +116,15 @@ def read_columns(path: str | Path, names: Iterable[str] = (), *, separator: str 
     """
     path, names = Path(path), tuple(names)
     separator = None if separator is None else check_separator(separator)
-    table = None if path.is_dir() else _reader(path)(path, Wanted(separator=separator, as_written=True))
+    table = None if path.is_dir() else _read_file(path, Wanted(separator=separator, as_written=True))
     if table is None or not hasattr(table.X, "columns"):
         raise DataFileError(f"{path}: it does not name its columns, so that none can be carried over.")
     Wanted(ignore=names).check_names(path, list(table.X.columns))
     return {name: table.X[name].to_numpy() for name in names or table.X.columns}
 
 
-def _reader(path: Path) -> Reader:
-    """Return the reader of a file by its suffix."""
+def _read_file(path: Path, wanted: Wanted) -> Table:
+    """Read a file by its suffix."""
     if not path.exists():
         raise DataFileError(f"{path}: no such file or folder.")
     if path.suffix.lower() not in READERS:
@@ -132,7 +133,8 @@ def _reader(path: Path) -> Reader:
         )
     if path.stat().st_size == 0:
         raise DataFileError(f"{path}: the file is empty.")
-    return READERS[path.suffix.lower()]
+    with naming(path):
+        return READERS[path.suffix.lower()](path, wanted)
 
 
 def _columns(path: Path, frame: Any, wanted: Wanted, **how: Any) -> Table:
