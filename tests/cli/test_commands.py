@@ -326,9 +326,7 @@ def test_every_command_reads_rows_on_disk(files, halfmoon, tmp_path, folder):
         assert "the result would overwrite the input" in result.stderr
 
 
-@pytest.mark.parametrize(
-    "option", ["--ignore site", "--separator tab", "--no-standardize", "--text a"]
-)
+@pytest.mark.parametrize("option", ["--ignore site", "--separator tab", "--no-standardize", "--text a"])
 @pytest.mark.parametrize("command", ["diagnose", "check-labels"])
 def test_a_model_is_not_read_or_fitted_again(files, halfmoon, flowers_model, command, option):
     result = halfmoon(f"{command} {flowers_model} {option}")
