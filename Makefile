@@ -20,6 +20,7 @@ test-browser: $(VENV)/.test-installed
 lint: $(VENV)/.test-installed
 	$(BIN)/ruff check src tests tests_browser benchmarks reliability examples
 	$(BIN)/ruff format --check src tests tests_browser benchmarks reliability examples
+	$(BIN)/codespell *.md docs examples src tests tests_browser benchmarks reliability conda
 	$(BIN)/lint-imports
 
 types: $(VENV)/.test-installed

@@ -25,8 +25,6 @@ class Row:
     graph: list[float]
     setup_cpu: float  # of the restriction on a cluster: what the client does before its workers begin
     column_cpu: float  # and what a worker does for one landmark, p solves
-    graph_memory: float  # GB beyond the data
-    system_memory: float  # GB beyond data and graph
     edges: float
     sent: int  # bytes for each worker
     solve: list[float] | None = None  # the restriction on this machine, set-up included; None: not measured

@@ -27,11 +27,8 @@ LAWS = {  # stage -> which of constant, log2 and feature its law has
     "rest": (1, 1, 0),
     "system": (1, 1, 0),
     "edges": (1, 0, 0),
-    "graph_memory": (1, 0, 1),
-    "setup_memory": (1, 0, 0),
 }
 SECONDS = ("graph", "setup", "column", "rest")
-SMALL = 64_000  # below, a stage finds room in what the warm-up left behind, and its peak says nothing
 
 
 def costs_of(row: Row) -> dict[str, float]:
@@ -45,8 +42,6 @@ def costs_of(row: Row) -> dict[str, float]:
     }
     if row.fit is not None and row.solve is not None:
         found["rest"] = row.fit[1] - row.graph[1] - row.solve[1]
-    if row.n >= SMALL:
-        found |= {"graph_memory": 1e9 * row.graph_memory, "setup_memory": 1e9 * row.system_memory}
     return found
 
 

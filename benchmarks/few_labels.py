@@ -2,25 +2,28 @@
 
 Run ``python -m benchmarks.few_labels --data DIR`` (DIR with mnist.npz). Each draw has other rows and other labels,
 drawn uniformly; a draw that misses a class is drawn again. Errors are on the unlabelled rows.
-Nothing is chosen by them.
+Nothing is chosen by them. Each result is written to few-labels.json at once; started again, it continues there.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import euclidean_distances
 from sklearn.semi_supervised import LabelSpreading, SelfTrainingClassifier
 from sklearn.svm import SVC
 
 from benchmarks._machine import machine
 from halfmoon import LapSVC
+from halfmoon.runtime.atomic_write import atomic_write
 
 N_ROWS, LABELS, DRAWS = 10_000, (20, 30, 50, 100, 300), 10
 Answer = Callable[[np.ndarray, np.ndarray], np.ndarray]
@@ -34,8 +37,21 @@ def by_labels(make: Callable[[], Any], X: np.ndarray, few: np.ndarray) -> np.nda
 
 
 def by_self_training(X: np.ndarray, few: np.ndarray) -> np.ndarray:
-    """Return the classes of all rows by a machine that labels rows that it is sure of."""
-    return SelfTrainingClassifier(SVC(probability=True, random_state=0)).fit(X, few).predict(X)
+    """Return the classes of all rows by a machine that labels rows that it is sure of.
+
+    This is ``SelfTrainingClassifier(SVC(probability=True))``. The machine sees row numbers and looks the distances
+    up: computed once for all rounds, they take a tenth of the time.
+    """
+    squares = euclidean_distances(X.astype(float), squared=True)
+
+    def default_kernel(A: np.ndarray, trained: np.ndarray) -> np.ndarray:
+        rows, columns = A[:, 0].astype(int), trained[:, 0].astype(int)
+        gamma = 1.0 / (X.shape[1] * X[columns].astype(float).var())  # gamma="scale" of the training rows
+        return np.exp(-gamma * squares[np.ix_(rows, columns)])
+
+    numbers = np.arange(len(X), dtype=float)[:, None]
+    machine = SVC(kernel=default_kernel, probability=True, random_state=0)
+    return SelfTrainingClassifier(machine).fit(numbers, few).predict(numbers)
 
 
 def by_label_spreading(X: np.ndarray, few: np.ndarray) -> np.ndarray:
@@ -61,30 +77,46 @@ def draw_labels(y: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarr
             return few
 
 
-def measure(data: Path, n_draws: int) -> Errors:
-    """Return the errors of all methods on the same draws."""
+def digits_of(data: Path, draw: int) -> Iterator[tuple[int, np.ndarray, np.ndarray, np.ndarray]]:
+    """Yield, for each number of labels, the number, rows, classes and the labels of a draw."""
     with np.load(data / "mnist.npz") as archive:
         images, digits = archive["X"], archive["y"].astype(int)
-    errors = {name: np.empty((len(LABELS), n_draws)) for name in ("LapSVC", *PEERS)}
+    rng = np.random.default_rng([draw, N_ROWS])
+    rows = rng.choice(len(digits), N_ROWS, replace=False)
+    X, y = images[rows] / np.float32(255.0), digits[rows]
+    for count in LABELS:
+        yield count, X, y, draw_labels(y, count, rng)
+
+
+def measure(data: Path, n_draws: int, results: Path) -> Errors:
+    """Return the errors of all methods on the same draws; those in the file of results are not computed again."""
+    known: dict[str, dict[str, float]] = json.loads(results.read_text()) if results.exists() else {}
     for draw in range(n_draws):
-        rng = np.random.default_rng([draw, N_ROWS])
-        rows = rng.choice(len(digits), N_ROWS, replace=False)
-        X, y = images[rows] / np.float32(255.0), digits[rows]
-        for i, count in enumerate(LABELS):
-            few = draw_labels(y, count, rng)
+        for count, X, y, few in digits_of(data, draw):
+            if (key := f"{draw} {count}") in known:
+                continue
             answers = {"LapSVC": LapSVC(random_state=draw).fit(X, few).transduction_}
             answers |= {name: answer(X, few) for name, answer in PEERS.items()}
-            for name, answer in answers.items():
-                errors[name][i, draw] = 100.0 * np.mean(answer[few < 0] != y[few < 0])
-            print(draw, count, {name: round(float(table[i, draw]), 1) for name, table in errors.items()}, flush=True)
-    return errors
+            known[key] = {name: 100.0 * float(np.mean(a[few < 0] != y[few < 0])) for name, a in answers.items()}
+            with atomic_write(results) as file:
+                file.write(json.dumps(known, indent=1).encode())
+            print(key, {name: round(error, 1) for name, error in known[key].items()}, flush=True)
+    return {
+        name: np.array([[known[f"{draw} {count}"][name] for draw in range(n_draws)] for count in LABELS])
+        for name in ("LapSVC", *PEERS)
+    }
+
+
+def standard_error(of_method: np.ndarray) -> np.ndarray:
+    """Return the standard errors of the means over draws."""
+    return of_method.std(axis=1, ddof=1) / np.sqrt(of_method.shape[1])
 
 
 def table(errors: Errors) -> str:
     """Return the table, means and standard errors."""
     lines = ["| labels | " + " | ".join(errors) + " |", "|---|" + "---|" * len(errors)]
     for i, count in enumerate(LABELS):
-        cells = [f"{e[i].mean():.1f} ± {e[i].std(ddof=1) / np.sqrt(e.shape[1]):.1f}" for e in errors.values()]
+        cells = [f"{e[i].mean():.1f} ± {standard_error(e)[i]:.1f}" for e in errors.values()]
         lines.append(f"| {count} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
@@ -96,13 +128,13 @@ def draw_figure(errors: Errors, path: Path) -> None:
     matplotlib.use("Agg")
     from matplotlib import pyplot as plt
 
-    from halfmoon.plotting.style import color, line, marker
+    from halfmoon.plotting.style import color, line, marker, method_numbers
 
     figure, ax = plt.subplots(figsize=(7.2, 3.8), layout="constrained")
-    for number, (name, of_method) in enumerate(errors.items()):
-        mean, error = of_method.mean(axis=1), of_method.std(axis=1, ddof=1) / np.sqrt(of_method.shape[1])
+    for name, number in method_numbers(errors).items():
+        mean, error = errors[name].mean(axis=1), standard_error(errors[name])
         look = {"color": color(number), "marker": marker(number), "linestyle": line(number), "capsize": 3}
-        ax.errorbar(LABELS, mean, yerr=error, label=name, linewidth=2.2 if number == 0 else 1.4, **look)
+        ax.errorbar(LABELS, mean, yerr=error, label=name, linewidth=2.4 if name == "LapSVC" else 1.4, **look)
     ax.set(xscale="log", xlabel="labels", ylabel="wrong among the unlabelled rows, %", ylim=(0, None))
     ax.set_xticks(LABELS, [str(count) for count in LABELS])
     ax.minorticks_off()
@@ -122,9 +154,9 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("benchmark-results"))
     options = parser.parse_args()
     warnings.simplefilter("ignore")  # disconnected graphs, machines that did not converge: all in the table
-    errors = measure(options.data, options.draws)
-    print(f"Machine: {machine('numpy', 'scikit-learn')}. {options.draws} draws.\n\n{table(errors)}")
     options.out.mkdir(parents=True, exist_ok=True)
+    errors = measure(options.data, options.draws, options.out / "few-labels.json")
+    print(f"Machine: {machine('numpy', 'scikit-learn')}. {options.draws} draws.\n\n{table(errors)}")
     draw_figure(errors, options.out / "few-labels.png")
 
 

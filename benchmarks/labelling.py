@@ -16,12 +16,31 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks._browser import chromium, ready, serving, until
+from benchmarks._browser import chromium, ready, serving
 from benchmarks._labelling_kills import count_lost
 from benchmarks._machine import machine
 
 ROWS, CLASSES = 64_000, 10
-CLAIMS = {"key press to repaint, 95 %": 0.25, "report and suggestions": 1.0, "first paint": 2.0, "frame": 0.1}
+CLAIMS = {
+    "key press to repaint, 95 %": 0.25,
+    "report and suggestions, 95 %": 1.0,
+    "first paint": 2.0,
+    "frame while zooming, 95 %": 0.1,
+}
+# Marks that the page leaves: on the disk; refitted; predictions here; painted, a frame later; report and suggestions.
+STAGES = ("acknowledged", "announced", "received", "painted", "reported")
+
+WATCH_KEYS = """() => addEventListener("keydown", (event) => (window.pressed = event.timeStamp), true)"""
+STAGES_OF = """([revision, stages]) => new Promise((resolve, reject) => {
+  const isNew = (entry) => entry.detail.revision > revision;
+  const look = () => {
+    const found = stages.map((stage) => performance.getEntriesByName(`halfmoon:${stage}`).find(isNew));
+    if (found.every(Boolean)) resolve(found.map((entry) => entry.startTime - window.pressed));
+  };
+  new PerformanceObserver(look).observe({ type: "mark" });
+  setTimeout(() => reject(new Error("A label was not learnt within a minute.")), 60_000);
+  look();
+})"""
 
 FRAMES = """(count) => new Promise((resolve) => {
   const map = document.querySelector(".hm-map"), box = map.getBoundingClientRect();
@@ -49,23 +68,11 @@ def write_data(folder: Path, data: Path) -> np.ndarray:
     return archive["y"][rows].astype(int)
 
 
-def press(page: Any, y: np.ndarray) -> tuple[float, float]:
-    """Label the next item by its key; return the seconds to the repaint, and to report and suggestions."""
+def press(page: Any, y: np.ndarray) -> np.ndarray:
+    """Label the next item by its key; return the seconds from the key press to every stage."""
     row, revision = page.evaluate("fetch('/api/state').then((r) => r.json()).then((s) => [s.queue[0].row, s.revision])")
-    until(page, f"document.querySelector('.hm-map') && {row} >= 0")
     page.keyboard.press(str(y[row]))
-    painted = until(
-        page,
-        f"""(() => {{
-          const from = performance.getEntriesByName('halfmoon:label').at(-1)?.startTime ?? 0;
-          const to = performance.getEntriesByName('halfmoon:painted').find((e) => e.detail.revision > {revision});
-          return to && to.startTime > from ? to.startTime - from : 0;
-        }})()""",
-    )
-    start = time.monotonic()
-    while not page.evaluate("fetch('/api/state').then((r) => r.json()).then((s) => s.report.fresh)"):
-        page.wait_for_timeout(10)
-    return painted / 1e3, painted / 1e3 + time.monotonic() - start
+    return np.array(page.evaluate(STAGES_OF, [revision, list(STAGES)])) / 1e3
 
 
 def measure(data: Path, labels: int) -> dict[str, tuple[float, str]]:
@@ -84,18 +91,24 @@ def measure(data: Path, labels: int) -> dict[str, tuple[float, str]]:
             ready(page)
             first = time.monotonic() - built
             print(f"prepared in {built - start:.0f} s", flush=True)
+            page.evaluate(WATCH_KEYS)
             times = np.array([press(page, y) for _ in range(labels)])
             frames = np.array(page.evaluate(FRAMES, 90)) / 1e3
             errors = page.evaluate("document.querySelector('#hm-error').textContent")
-    keys, reports = times.T
+    stages = dict(zip(STAGES, times.T, strict=True))
+    keys, reports = stages["painted"], stages["reported"]
+    print("from key press, median: " + ", ".join(f"{name} {np.median(t):.3f} s" for name, t in stages.items()))
     return {
         "key press to repaint, 95 %": (
             float(np.quantile(keys, 0.95)),
             f"median {np.median(keys):.3f} s, {labels} labels",
         ),
-        "report and suggestions": (float(np.quantile(reports, 0.95)), f"median {np.median(reports):.3f} s"),
+        "report and suggestions, 95 %": (float(np.quantile(reports, 0.95)), f"median {np.median(reports):.3f} s"),
         "first paint": (first, "after graph, solves and map"),
-        "frame": (float(np.quantile(frames, 0.95)), f"median {np.median(frames):.3f} s; page says error {errors}"),
+        "frame while zooming, 95 %": (
+            float(np.quantile(frames, 0.95)),
+            f"median {np.median(frames):.3f} s; page says error {errors}",
+        ),
     }
 
 

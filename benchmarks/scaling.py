@@ -82,21 +82,17 @@ def peak_of(work: Callable[[], Any]) -> tuple[float, Any]:
 
 def stages(X: np.ndarray) -> dict[str, Any]:
     """Return what the graph takes, and what a cluster would take for some columns of the restriction."""
-    graph_memory, (graph, W) = peak_of(
-        lambda: timed(lambda: knn_graph(X, n_neighbors=KERNEL["n_neighbors"], random_state=0))
-    )
+    graph, W = timed(lambda: knn_graph(X, n_neighbors=KERNEL["n_neighbors"], random_state=0))
     S = select_landmarks(X, COLUMNS, random_state=0)
     client = CountingClient()
     with distributed(client):
         Q = PowerRegularizer(W, power=KERNEL["power"], ridge=RIDGE)
-        system_memory, (streamed, _) = peak_of(lambda: timed(lambda: restrict(Q, S)))
+        streamed, _ = timed(lambda: restrict(Q, S))
     (call,) = client.calls
     return {
         "graph": graph,
         "setup_cpu": streamed[1] - call.seconds,
         "column_cpu": call.seconds / COLUMNS,
-        "graph_memory": graph_memory,
-        "system_memory": system_memory,
         "edges": W.nnz / 2,
         "sent": call.sent,
     }

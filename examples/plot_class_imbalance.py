@@ -13,6 +13,7 @@ from sklearn.datasets import make_classification
 from sklearn.metrics import f1_score
 
 from halfmoon import DataDependentKernel, LapRLSClassifier
+from halfmoon.plotting.style import color
 
 X, y = make_classification(
     3000, n_features=10, n_informative=5, weights=[0.95], flip_y=0.0, class_sep=1.2, random_state=4
@@ -34,8 +35,8 @@ figure, axes = plt.subplots(1, 2, figsize=(9, 3.2), layout="constrained", sharey
 bins = np.linspace(-1.5, 1.5, 50)
 for ax, (name, model) in zip(axes, models.items(), strict=True):
     values, guess = model.decision_function_, model.transduction_
-    for c, color in ((0, "#0072b2"), (1, "#d55e00")):
-        ax.hist(np.clip(values[y == c], -1.5, 1.5), bins=bins, color=color, alpha=0.6, label=f"class {c}")
+    for c in (0, 1):
+        ax.hist(np.clip(values[y == c], -1.5, 1.5), bins=bins, color=color(c), alpha=0.6, label=f"class {c}")
     ax.axvline(0.0, color="black", lw=1)
     share, f1 = 100 * guess.mean(), f1_score(y, guess)
     ax.set(title=f"{name}: {share:.1f} % called rare, F1 {f1:.2f}", xlabel="decision value", yscale="log")

@@ -13,6 +13,7 @@ from sklearn.datasets import make_circles, make_moons
 from sklearn.metrics import adjusted_rand_score
 
 from halfmoon import DataDependentKernel, KernelKMeans
+from halfmoon.plotting.style import COLORS
 
 data_sets = {
     "moons": make_moons(600, noise=0.06, random_state=0),
@@ -33,10 +34,8 @@ for row, (name, (X, y)) in zip(axes, data_sets.items(), strict=True):
     for ax, (title, model) in zip(row, models.items(), strict=True):
         labels = model.fit_predict(X)
         regions = model.predict(grid.reshape(-1, 2)).reshape(grid.shape[:2])
-        ax.contourf(
-            grid[..., 0], grid[..., 1], regions, levels=[-0.5, 0.5, 1.5], colors=["#0072b2", "#d55e00"], alpha=0.2
-        )
-        ax.scatter(*X.T, s=4, c=np.array(["#0072b2", "#d55e00"])[labels])
+        ax.contourf(grid[..., 0], grid[..., 1], regions, levels=[-0.5, 0.5, 1.5], colors=COLORS[:2], alpha=0.2)
+        ax.scatter(*X.T, s=4, c=np.array(COLORS)[labels])
         ax.set(title=f"{name}, {title}: Rand index {adjusted_rand_score(y, labels):.2f}", xticks=[], yticks=[])
 plt.show()
 

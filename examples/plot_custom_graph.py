@@ -14,8 +14,9 @@ from scipy import sparse
 
 from halfmoon import DataDependentKernel, LapRLSClassifier
 from halfmoon.graph import knn_graph
+from halfmoon.plotting.style import COLORS
 
-COLORS = np.array(["#0072b2", "#d55e00", "#009e73"])
+CLASS_COLORS = np.array(COLORS[:3])
 WALLS = np.array([[[1, 0], [1, 1.6]], [[2, 0.4], [2, 2]], [[3, 0], [3, 1.6]]], dtype=float)
 X = np.random.default_rng(0).uniform([0, 0], [4, 2], size=(1500, 2))
 
@@ -46,8 +47,8 @@ for ax, (title, graph) in zip(axes, {"k-NN graph": None, "graph without walls' e
         graph=graph, n_neighbors=8, ridge=1e-3, power=1, extension="graph", n_landmarks=300, random_state=0
     )
     model = LapRLSClassifier(alpha=1e-3, kernel=kernel).fit(X, few)
-    ax.scatter(*X.T, s=8, c=COLORS[model.transduction_])
-    ax.scatter(*X[few >= 0].T, s=220, marker="*", c=COLORS[few[few >= 0]], edgecolors="black")
+    ax.scatter(*X.T, s=8, c=CLASS_COLORS[model.transduction_])
+    ax.scatter(*X[few >= 0].T, s=220, marker="*", c=CLASS_COLORS[few[few >= 0]], edgecolors="black")
     for wall in WALLS:
         ax.plot(*wall.T, color="black", lw=3)
     ax.set(title=title, xticks=[], yticks=[], aspect="equal")

@@ -22,11 +22,12 @@ from sklearn.svm import SVC
 
 from halfmoon import DataDependentKernel
 from halfmoon.exceptions import DisconnectedGraphWarning
+from halfmoon.plotting.style import COLORS
 
 # The two classes are not joined by any edge. That is what we hope for, so we silence the warning.
 warnings.simplefilter("ignore", DisconnectedGraphWarning)
 
-COLORS = np.array(["#0072b2", "#d55e00"])
+CLASS_COLORS = np.array(COLORS[:2])
 KERNELS = {
     "base (RBF)": {"eta": 0.0, "extension": "kernel"},
     "budget": {"method": "budget", "extension": "kernel"},
@@ -59,13 +60,13 @@ def draw(ax, X, y, labeled, classifier):
     low, high = X.min(axis=0) - 0.2, X.max(axis=0) + 0.2
     grid = np.stack(np.meshgrid(*(np.linspace(a, b, 80) for a, b in zip(low, high, strict=True))), axis=-1)
     values = classifier.decision_function(grid.reshape(-1, 2)).reshape(grid.shape[:2])
-    ax.contourf(grid[..., 0], grid[..., 1], values > 0, levels=[-0.5, 0.5, 1.5], colors=COLORS, alpha=0.18)
+    ax.contourf(grid[..., 0], grid[..., 1], values > 0, levels=[-0.5, 0.5, 1.5], colors=CLASS_COLORS, alpha=0.18)
     ax.contour(grid[..., 0], grid[..., 1], values, levels=[0.0], colors="black", linewidths=1.0)
-    ax.scatter(*X.T, s=3, c=COLORS[y], alpha=0.6)
+    ax.scatter(*X.T, s=3, c=CLASS_COLORS[y], alpha=0.6)
     landmarks = classifier.kernel.landmarks_
     if len(landmarks) < len(X):
         ax.scatter(*landmarks.T, s=24, facecolors="none", edgecolors="black", linewidths=0.7)
-    ax.scatter(*X[labeled].T, s=110, marker="*", c=COLORS[y[labeled]], edgecolors="black")
+    ax.scatter(*X[labeled].T, s=110, marker="*", c=CLASS_COLORS[y[labeled]], edgecolors="black")
     ax.set(xticks=[], yticks=[], aspect="equal")
 
 

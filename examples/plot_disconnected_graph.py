@@ -15,8 +15,9 @@ from sklearn.datasets import make_blobs
 from halfmoon import DataDependentKernel, LapRLSClassifier
 from halfmoon.exceptions import DisconnectedGraphWarning
 from halfmoon.graph import knn_graph
+from halfmoon.plotting.style import COLORS
 
-COLORS = np.array(["#0072b2", "#d55e00"])
+CLASS_COLORS = np.array(COLORS[:2])
 centers = [[0, 0], [0, 4], [6, 0], [6, 4]]
 X, blob = make_blobs(400, centers=centers, cluster_std=0.45, random_state=0)
 y = (blob >= 2).astype(int)
@@ -50,7 +51,7 @@ for ax, (name, choice) in zip(axes, settings.items(), strict=True):
         print(f"{name}: {warning.category.__name__}: {warning.message}")
     values = model.decision_function_
     drawn = ax.scatter(*X.T, c=values, s=8, cmap="coolwarm", vmin=-1, vmax=1)
-    ax.scatter(*X[few >= 0].T, s=140, marker="*", c=COLORS[few[few >= 0]], edgecolors="black")
+    ax.scatter(*X[few >= 0].T, s=140, marker="*", c=CLASS_COLORS[few[few >= 0]], edgecolors="black")
     error = 100 * np.mean(model.transduction_ != y)
     ax.set(title=f"{name}\n{error:.1f} % error", xticks=[], yticks=[], aspect="equal")
 figure.colorbar(drawn, ax=axes, label="decision value")

@@ -19,6 +19,7 @@ from sklearn.preprocessing import Normalizer
 
 from halfmoon import DataDependentKernel, LandmarkFeatures
 from halfmoon.exceptions import DisconnectedGraphWarning
+from halfmoon.plotting.style import color, marker, method_numbers
 
 
 def spirals(n, rng):
@@ -67,8 +68,10 @@ for block in range(20):
 print(f"{rows} rows through both maps and models in {time.perf_counter() - start:.1f} s")
 
 figure, ax = plt.subplots(figsize=(6, 3.4), layout="constrained")
-for (name, values), color in zip(errors.items(), ("#d55e00", "#0072b2"), strict=True):
-    ax.plot(labels_seen, values, "o-", ms=4, color=color, label=name)
+numbers = method_numbers(errors)
+for name, values in errors.items():
+    look = {"color": color(numbers[name]), "marker": marker(numbers[name])}
+    ax.plot(labels_seen, values, ms=4, label=name, **look)
 ax.set(xlabel="labels seen", ylabel="error on the next 5,000 rows, %", ylim=(0, None))
 ax.legend(frameon=False)
 plt.show()

@@ -13,6 +13,7 @@ from sklearn.gaussian_process import GaussianProcessClassifier
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from halfmoon import DataDependentKernel
+from halfmoon.plotting.style import color
 
 X, y = make_moons(600, noise=0.12, random_state=1)
 labeled = np.concatenate([np.flatnonzero(y == c)[:4] for c in (0, 1)])
@@ -38,7 +39,7 @@ for ax, (name, kernel) in zip(axes, processes.items(), strict=True):
     drawn = ax.contourf(grid[..., 0], grid[..., 1], share, levels=np.linspace(0, 1, 21), cmap="RdBu_r")
     ax.contour(grid[..., 0], grid[..., 1], share, levels=[0.5], colors="black", linewidths=1)
     ax.scatter(*X.T, s=4, c=np.where(y == 1, "#7a1f00", "#003b5c"), alpha=0.6)
-    ax.scatter(*X[labeled].T, s=130, marker="*", c=np.where(y[labeled] == 1, "#d55e00", "#0072b2"), edgecolors="white")
+    ax.scatter(*X[labeled].T, s=130, marker="*", c=np.where(y[labeled] == 1, color(1), color(0)), edgecolors="white")
     ax.set(title=f"{name}: {100 * (1 - process.score(X, y)):.1f} % error", xticks=[], yticks=[])
 figure.colorbar(drawn, ax=axes, label="probability of the lower moon", ticks=[0, 0.25, 0.5, 0.75, 1])
 plt.show()

@@ -17,6 +17,7 @@ from sklearn.datasets import make_moons
 
 from halfmoon import DataDependentKernel
 from halfmoon.exceptions import DisconnectedGraphWarning
+from halfmoon.plotting.style import color
 
 warnings.simplefilter("ignore", DisconnectedGraphWarning)  # the two moons are two components
 
@@ -39,7 +40,7 @@ for row, extension in zip(axes, ("kernel", "graph"), strict=True):
             grid[..., 0], grid[..., 1], values, levels=np.linspace(-0.4, 1.3, 18), cmap="viridis", extend="both"
         )
         ax.scatter(*X.T, s=3, color="white", alpha=0.7)
-        ax.scatter(*star.T, s=160, marker="*", color="#d55e00", edgecolors="white")
+        ax.scatter(*star.T, s=160, marker="*", color=color(1), edgecolors="white")
         ax.set_title(f'extension="{extension}", eta = {eta:g}', fontsize=10)
         ax.set(xticks=[], yticks=[])
 plt.show()

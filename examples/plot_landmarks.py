@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.datasets import load_digits, make_blobs
 
 from halfmoon import DataDependentKernel, LapRLSClassifier, select_landmarks
+from halfmoon.plotting.style import GREY, color
 
 points, _ = make_blobs([600, 120, 30], random_state=3, cluster_std=[1.5, 0.8, 0.5])
 X, y = (array[:1000] for array in load_digits(return_X_y=True))
@@ -23,16 +24,16 @@ figure, axes = plt.subplot_mosaic(
 )
 for method in ("random", "kmeans++", "farthest"):
     chosen = select_landmarks(points, 40, method=method, random_state=0)
-    axes[method].scatter(*points.T, s=3, color="#b0b7bf")
-    axes[method].scatter(*points[chosen].T, s=16, color="#0072b2")
+    axes[method].scatter(*points.T, s=3, color=GREY, alpha=0.6)
+    axes[method].scatter(*points[chosen].T, s=16, color=color(0))
     axes[method].set(title=method, xticks=[], yticks=[], aspect="equal")
-for extension, color in (("graph", "#0072b2"), ("kernel", "#d55e00")):
+for number, extension in ((4, "graph"), (0, "kernel")):  # the colours of these extensions in all figures
     errors = []
     for size in sizes:
         kernel = DataDependentKernel(n_neighbors=8, n_landmarks=size, extension=extension, random_state=0)
         model = LapRLSClassifier(kernel=kernel).fit(X, few)
         errors.append(100 * np.mean(model.transduction_[40:] != y[40:]))
-    axes["error"].plot(sizes, errors, "o-", color=color, label=f'extension="{extension}"')
+    axes["error"].plot(sizes, errors, "o-", color=color(number), label=f'extension="{extension}"')
 axes["error"].set(xscale="log", xlabel="landmarks", ylabel="error on unlabelled rows, %", title="digits")
 axes["error"].legend(frameon=False)
 plt.show()

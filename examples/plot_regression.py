@@ -10,6 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from halfmoon import DataDependentKernel, LapRLSRegressor
+from halfmoon.plotting.style import color
 
 rng = np.random.default_rng(0)
 angle = np.sort(np.sqrt(rng.uniform((1.5 * np.pi) ** 2, (7.5 * np.pi) ** 2, 800)))
@@ -35,8 +36,8 @@ for row, (name, model) in zip(axes, models.items(), strict=True):
     row[0].scatter(*X.T, c=mean, s=6, cmap="coolwarm", vmin=-1.2, vmax=1.2)
     row[0].scatter(*X[known].T, s=60, marker="*", color="white", edgecolors="black")
     row[0].set(title=name, xticks=[], yticks=[], aspect="equal")
-    row[1].fill_between(angle, mean - 2 * deviation, mean + 2 * deviation, color="#0072b2", alpha=0.2)
-    row[1].plot(angle, mean, color="#0072b2", lw=1.2, label="mean, two deviations")
+    row[1].fill_between(angle, mean - 2 * deviation, mean + 2 * deviation, color=color(0), alpha=0.2)
+    row[1].plot(angle, mean, color=color(0), lw=1.2, label="mean, two deviations")
     row[1].plot(angle, target, color="black", lw=1, ls="--", label="truth")
     row[1].plot(angle[known], target[known], "*", ms=9, color="white", mec="black")
     row[1].set(title=f"R^2 = {model.score(X, target):.2f}", xlabel="angle", ylim=(-3, 3))

@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from halfmoon import restrict
+from halfmoon.plotting.style import color, line
 from halfmoon.regularizers import HeatRegularizer, PowerRegularizer
 
 n = 200
@@ -25,14 +26,24 @@ def reach(Q):
 
 
 figure, axes = plt.subplots(1, 3, figsize=(12, 3.2), layout="constrained", sharey=True)
-for power in (1, 2, 3):
-    axes[0].plot(reach(PowerRegularizer(chain, power=power, ridge=1e-2)), label=f"p = {power}")
+for number, power in enumerate((1, 2, 3)):
+    axes[0].plot(
+        reach(PowerRegularizer(chain, power=power, ridge=1e-2)),
+        color=color(number),
+        linestyle=line(number),
+        label=f"p = {power}",
+    )
 axes[0].set_title("(L_norm + 0.01 I)^p")
-for ridge in (1e-1, 1e-2, 1e-3):
-    axes[1].plot(reach(PowerRegularizer(chain, power=2, ridge=ridge)), label=f"ridge = {ridge:g}")
+for number, ridge in enumerate((1e-1, 1e-2, 1e-3)):
+    axes[1].plot(
+        reach(PowerRegularizer(chain, power=2, ridge=ridge)),
+        color=color(number),
+        linestyle=line(number),
+        label=f"ridge = {ridge:g}",
+    )
 axes[1].set_title("(L_norm + ridge I)^2")
-for t in (10.0, 100.0, 1000.0):
-    axes[2].plot(reach(HeatRegularizer(chain, t=t)), label=f"t = {t:g}")
+for number, t in enumerate((10.0, 100.0, 1000.0)):
+    axes[2].plot(reach(HeatRegularizer(chain, t=t)), color=color(number), linestyle=line(number), label=f"t = {t:g}")
 axes[2].set_title("exp(t L_norm)")
 for ax in axes:
     ax.set_xlabel("vertex")

@@ -18,6 +18,8 @@ __all__ = ["run_cases"]
 
 BATCH = 25
 SECONDS = 60.0  # for a case; the first ones compile
+STARTING = 600.0  # for a process to start and to import the library, on a machine that is busy
+READY = "ready"
 LOOK = 1.0  # seconds between looks at workers
 
 
@@ -31,12 +33,18 @@ class _Worker:
         self.process.start()
         theirs.close()
         self.cases: deque[Any] = deque()
+        self.is_ready = False
         self.waited = 0.0  # seconds for the case it is at
 
     def give(self, cases: Iterable[Any]) -> None:
         self.cases.extend(cases)
         self.waited = 0.0
         self.connection.send(list(self.cases))
+
+    def hangs(self, seconds: float) -> bool:
+        """Whether there was no answer for too long; an answer that was not read yet counts."""
+        limit = seconds if self.is_ready else STARTING
+        return bool(self.cases) and self.waited > limit and not self.connection.poll()
 
     def end(self) -> None:
         if self.process.is_alive():
@@ -82,15 +90,18 @@ def _collect(workers: list[_Worker], todo: deque[Any], seconds: float) -> Iterat
     for connection in ready:
         worker = by_connection[connection]  # type: ignore[index]
         try:
-            verdict = worker.connection.recv()
+            answer = worker.connection.recv()
         except (EOFError, ConnectionResetError):
             worker.process.join()
             yield _given_up(worker, Verdict("died", f"exit code {worker.process.exitcode}"), workers, todo)
             continue
         worker.waited = 0.0
-        yield worker.cases.popleft(), verdict
+        if answer == READY:
+            worker.is_ready = True
+            continue
+        yield worker.cases.popleft(), answer
     for worker in list(workers):
-        if worker.cases and worker.waited > seconds:
+        if worker.hangs(seconds):
             yield _given_up(worker, Verdict("hang", f"no answer within {seconds:.0f} s"), workers, todo)
 
 
@@ -108,6 +119,7 @@ def _serve(connection: Connection, run: Callable[[Any], Verdict]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)  # relative paths in hostile parameters end here
+        connection.send(READY)  # a case's time begins when the process has started
         while True:
             try:
                 batch = connection.recv()

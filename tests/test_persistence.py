@@ -37,6 +37,7 @@ from halfmoon import (
     LapRLSClassifier,
     LapRLSRegressor,
     LapSVC,
+    __version__,
     load,
     save,
 )
@@ -366,7 +367,7 @@ BROKEN = {
     "not a halfmoon": lambda content: b"[" * 100_000,
     "not a": lambda content: content.split(b"\n", 1)[1],
     "format version 99, written by halfmoon 9.9": lambda content: content.replace(
-        f'"version": {FORMAT_VERSION}, "halfmoon": "0.1.0"'.encode(), b'"version": 99, "halfmoon": "9.9"'
+        f'"version": {FORMAT_VERSION}, "halfmoon": "{__version__}"'.encode(), b'"version": 99, "halfmoon": "9.9"'
     ),
     "cut short: .* bytes": lambda content: content[:-1],
     "damaged: its checksum": lambda content: content[:-1] + bytes([content[-1] ^ 1]),

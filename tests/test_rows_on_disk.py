@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import halfmoon._validation as validation
-from halfmoon import DataDependentKernel, Geometry, LapRLSClassifier, LapSVC, open_rows, select_landmarks
+from halfmoon import DataDependentKernel, Geometry, KernelKMeans, LapRLSClassifier, LapSVC, open_rows, select_landmarks
 from halfmoon.exceptions import DataFileError, MemoryLimitError
 from halfmoon.graph import find_duplicates, knn_graph
 from halfmoon.runtime.spool import gather_rows, is_on_disk
@@ -120,6 +120,12 @@ def test_x_is_looked_at_once_per_fit(rng, tmp_path, monkeypatch):
     assert sum(seen) == 900
     seen.clear()
     Geometry.build(X, n_landmarks=50)
+    assert sum(seen) == 900
+    seen.clear()
+    clusters = KernelKMeans(3, n_neighbors=5, n_landmarks=50, n_init=1, random_state=0).fit(X)
+    assert sum(seen) == 900
+    seen.clear()
+    clusters.predict(X)
     assert sum(seen) == 900
 
 

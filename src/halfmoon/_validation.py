@@ -21,6 +21,7 @@ from sklearn.utils.validation import validate_data as _validate_data
 __all__ = [
     "LARGEST",
     "SMALLEST",
+    "UNLABELED",
     "check_choice",
     "check_features",
     "check_flag",

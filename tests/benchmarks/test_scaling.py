@@ -12,8 +12,8 @@ LAW = {"constant": -3e-6, "log2": 1e-6, "feature": 2e-8}
 
 def row(n, features, **rest):
     cost = n * (LAW["constant"] + LAW["log2"] * np.log2(n) + LAW["feature"] * features)
-    memory = {"graph_memory": 1e-7 * n, "system_memory": 2e-6 * n, "edges": 6.0 * n, "sent": 400 * n}
-    return Row("patches", n, features, graph=[cost, cost], setup_cpu=1e-5 * n, column_cpu=1e-7 * n, **memory, **rest)
+    counts = {"edges": 6.0 * n, "sent": 400 * n}
+    return Row("patches", n, features, graph=[cost, cost], setup_cpu=1e-5 * n, column_cpu=1e-7 * n, **counts, **rest)
 
 
 def test_a_law_is_recovered_from_runs_that_obey_it():

@@ -125,7 +125,8 @@ def test_reproduce_without_data_says_what_to_do(halfmoon, tmp_path):
 
 
 def commands_of_docs():
-    text = (ROOT / "docs" / "command-line.md").read_text() + (ROOT / "README.md").read_text()
+    pages = ("docs/command-line.md", "docs/embeddings.md", "README.md")
+    text = "\n".join((ROOT / page).read_text() for page in pages)
     return re.findall(r"^\$ halfmoon (.*)$", text, flags=re.M)
 
 

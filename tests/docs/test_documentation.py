@@ -3,6 +3,7 @@
 import ast
 import re
 import runpy
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -17,23 +18,45 @@ EXAMPLES = sorted((ROOT / "examples").glob("plot_*.py"))
 QUICK = ("plot_regularizers.py", "plot_gaussian_process.py")
 
 
-def code_of(page):
-    """Return the python blocks of a page, each on the lines where it stands, so that errors point into the page."""
+BLOCK = re.compile(r"^```python\n(.*?)^```$(?:\n\n```text\n(.*?)^```$)?", flags=re.MULTILINE | re.DOTALL)
+
+
+def blocks_of(page):
+    """Return the python blocks of a page and what they are said to print.
+
+    Each block is on the lines where it stands, so that errors point into the page.
+    """
     text = page.read_text(encoding="utf-8")
-    blocks = re.finditer(r"^```python\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
-    return [("\n" * text.count("\n", 0, block.start(1))) + block.group(1) for block in blocks]
+    return [("\n" * text.count("\n", 0, block.start(1)) + block[1], block[2]) for block in BLOCK.finditer(text)]
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_code_blocks_of_a_page_run_one_after_the_other(page, tmp_path, monkeypatch):
+def test_code_blocks_of_a_page_run_one_after_the_other(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)  # pages write files
     namespace = {}
-    for block in code_of(ROOT / page):
-        exec(compile(block, page, "exec"), namespace)
+    for code, expected in blocks_of(ROOT / page):
+        exec(compile(code, page, "exec"), namespace)
+        printed = capsys.readouterr().out
+        assert expected is None or printed == expected
 
 
-def test_readme_and_start_have_code():
-    assert {"README.md", "docs/start.md"} <= set(PAGES)
+def test_first_pages_show_what_their_code_prints():
+    for page in ("README.md", "docs/index.md", "docs/start.md", "docs/labels-first.md", "docs/embeddings.md"):
+        assert any(expected for _, expected in blocks_of(ROOT / page)), page
+
+
+def test_api_page_lists_what_users_import():
+    listed = {
+        f"{module}.{name}"
+        for _, _, modules in runpy.run_path(str(ROOT / "docs" / "conf.py"))["API"]
+        for module, names in modules.items()
+        for name in names
+    }
+    for module in ("halfmoon", "halfmoon.model_selection", "halfmoon.plotting", "halfmoon.exceptions"):
+        assert {f"{module}.{name}" for name in import_module(module).__all__} <= listed
+    for path in listed:
+        module, _, name = path.rpartition(".")
+        assert hasattr(import_module(module), name), path
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)

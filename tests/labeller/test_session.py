@@ -150,7 +150,7 @@ def test_a_label_that_cannot_be_written_is_not_there(sessions, monkeypatch, tmp_
     def fail(record):
         raise JournalError("no room")
 
-    monkeypatch.setattr(session._journal, "append", fail)
+    monkeypatch.setattr(session._book._journal, "append", fail)
     with pytest.raises(JournalError):
         session.act({"kind": "label", "rows": [1], "class": 0})
     assert session.state()["labels"] == 0

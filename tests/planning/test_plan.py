@@ -8,8 +8,8 @@ import pytest
 from benchmarks._counting_client import CountingClient
 from benchmarks._scaling_data import curved_patches
 from halfmoon import DataDependentKernel, LapRLSClassifier, distributed
+from halfmoon.planning import FitSize, fit_memory, measured_costs, plan
 from halfmoon.planning import _plan as arithmetic
-from halfmoon.planning import measured_costs, plan
 from halfmoon.runtime.lanes import WIDTH
 
 LARGE = {"rows": 1e8, "features": 128, "landmarks": 1000, "workers": 20}
@@ -65,8 +65,20 @@ def test_threads_speed_up_and_take_a_workspace_each():
 def test_one_machine_sends_nothing():
     alone = plan(1_000_000, 32)
     assert (alone.sent_bytes, alone.returned_bytes, seconds_of(alone, "network")) == (0, 0, 0)
-    assert alone.stored_bytes == 8 * 1_000_000 * 500
     assert "sent" not in str(alone)
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+def test_memory_is_what_estimators_predict(threads):
+    """A plan, and `max_memory` of the estimators, go by the same bound; the plan adds the rows."""
+    size = FitSize(1_000_000, 32, neighbors=10, landmarks=500, power=2, columns=arithmetic.LABELS, threads=threads)
+    planned, predicted = plan(1_000_000, 32, threads=threads), fit_memory(size)
+    assert planned.leader_bytes - 4 * 1_000_000 * 32 == predicted.peak_without_columns
+    assert planned.stored_bytes == predicted.columns
+    assert fit_memory(size, predicted.peak_without_columns).peak == predicted.peak_without_columns
+    leads = plan(1_000_000, 32, workers=2, threads=threads)
+    assert leads.leader_bytes <= planned.leader_bytes
+    assert leads.stored_bytes == 0
 
 
 def test_a_broadcast_reaches_all_workers_in_rounds_that_triple_the_copies():

@@ -139,7 +139,7 @@ def act(case):
 
 def test_processes_that_die_or_hang_are_noticed_and_the_rest_is_done():
     cases = ["a", "dies", "b", "hangs", "c"]
-    found = dict(run_cases(cases, act, jobs=1, seconds=15.0))
+    found = dict(run_cases(cases, act, jobs=1, seconds=5.0))
     assert {case: verdict.status for case, verdict in found.items()} == {
         "a": "finite", "dies": "died", "b": "finite", "hangs": "hang", "c": "finite",
     }  # fmt: skip

@@ -101,7 +101,11 @@ def test_offsets_give_rows_of_mass_their_shares(rng):
 
 
 def test_shares_are_those_of_rows_not_of_landmarks(rng):
-    """Landmarks that are nearly all in one cluster: classes settle by how many rows they stand for."""
+    """Landmarks that are nearly all in one cluster: classes settle by how many rows they stand for, not by counts.
+
+    Each class gets its share of the mass, but for the mass of one landmark. Masses are sums over columns of T and not
+    exact, so that single landmarks of the sparse cluster may be on the wrong side; by counts, twenty would be.
+    """
     X = np.concatenate([rng.normal(size=(150, 2)), rng.normal(size=(150, 2)) + 12.0])
     y = np.repeat([0, 1], 150)
     few = np.full(300, -1)
@@ -109,8 +113,11 @@ def test_shares_are_those_of_rows_not_of_landmarks(rng):
     landmarks = np.r_[5:55, 155:165]
     kernel = DataDependentKernel(landmarks=landmarks, n_neighbors=15, graph_params={"connect": True})
     model = LapRLSClassifier(kernel=kernel, priors="balanced").fit(X, few)
-    assumed = model.learned_.examples.training
-    assert_array_equal(assumed.targets, y[assumed.rows])
+    learned = model.learned_
+    masses = AssumedClasses.of(learned.mixture, learned.problem, landmarks, np.full(2, 0.5)).masses
+    ones = learned.examples.training.targets[10:] == 1
+    assert abs(masses[ones].sum() - masses.sum() / 2) <= masses.max()
+    assert ones.sum() < 20  # of 60
     assert model.score(X, y) > 0.99
 
 

@@ -156,3 +156,47 @@ def test_a_failing_call_changes_nothing(data):
         with pytest.raises(ValueError, match=message):
             model.partial_fit(rows, labels)
     assert model.learned_ is before
+
+
+@pytest.mark.parametrize(
+    ("known", "given", "message"),
+    [
+        ([0, 1, 2], ["cat", -1, "0"], r"'cat' in row 0; the classes of this model are numbers: 0, 1, .*as numbers"),
+        ([0, 1, 2], [-1, 1, "0"], "'0' in row 2"),
+        ([0, 1, 2], [True, False, True], "True in row 0; the classes of this model are numbers"),
+        ([0, 1, 2], np.array([True, False, True]), "True in row 0"),
+        ([False, True], [-1, 1, 0], "1 in row 1; the classes of this model are truth values: False, True. Give"),
+        (["a", "b", "c"], [None, 1, None], "1 in row 1; the classes of this model are texts: 'a', 'b', ..."),
+        ([0, 1, 2], [0.5, 1.0, np.nan], "Unknown label type"),
+        ([0, 1, 2], [[0], [1], [2]], r"expected shape \(3,\), got \(3, 1\)"),
+        ([0, 1, 2], [0, 1], "expected 3, got 2"),
+        ([0, 1, 2], [0, 1, 2, 0], "expected 3, got 4"),
+    ],
+)
+def test_labels_of_another_kind_are_refused(data, known, given, message):
+    """numpy would turn 0 into "0" beside texts, and True into 1 beside numbers: classes would be mixed up."""
+    X, y = data
+    classes = np.array(known, dtype=object)[y % len(known)]
+    model = LapRLSClassifier(kernel=kernel()).fit(X[:200], np.where(np.arange(200) % 4 == 0, classes[:200], None))
+    before = model.learned_
+    with pytest.raises(ValueError, match=message):
+        model.partial_fit(X[200:203], given)
+    with pytest.raises(ValueError, match=r"which is not among classes=|" + message):
+        model.partial_fit(X[200:203], given, classes=known)
+    assert model.learned_ is before
+
+
+def test_floats_of_any_size_are_known_numbers(data):
+    X, y = data
+    model = LapSVC(kernel=kernel()).fit(X[:200], few_of(LapSVC, y)[:200])
+    model.partial_fit(X[200:], [*y[200:239].astype(np.float32), None], classes=np.unique(y))
+    assert model.classes_.dtype.kind == "i"
+
+
+def test_prepared_rows_are_not_forgotten(data):
+    X, y = data
+    model = LapSVC(kernel=kernel()).prepare(X[:200])
+    with pytest.raises(ValueError, match=r"prepared with 200 rows .* call refit\(y\)"):
+        model.partial_fit(X[200:], y[200:])
+    few = few_of(LapSVC, y)
+    assert len(model.refit(few[:200]).partial_fit(X[200:], few[200:]).transduction_) == 240

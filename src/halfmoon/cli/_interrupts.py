@@ -9,15 +9,17 @@ import _thread
 import json
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import CodeType, FrameType
 from typing import Any, NoReturn
 
 __all__ = ["INTERRUPTED", "NOTHING", "Interrupted", "caused_by_interrupt", "end_interrupted", "interruptible"]
 
 INTERRUPTED = 130  # exit code: 128 + SIGINT, as shells have it
 NOTHING = "nothing was written."
-AGAIN = 0.01  # seconds after which a lost interrupt is raised once more
+PAUSE = 0.001  # seconds between two looks at where the main thread is
 
 
 class Interrupted(BaseException):
@@ -50,7 +52,7 @@ def interruptible() -> Iterator[None]:
 
     def raise_again(unraisable: Any) -> None:
         if issubclass(unraisable.exc_type, KeyboardInterrupt):
-            threading.Timer(AGAIN, _thread.interrupt_main).start()  # not here: it would be dropped again
+            threading.Thread(target=_interrupt_after, args=(raise_again.__code__,), daemon=True).start()
         else:
             previous(unraisable)
 
@@ -59,3 +61,18 @@ def interruptible() -> Iterator[None]:
         yield
     finally:
         sys.unraisablehook = previous
+
+
+def _interrupt_after(code: CodeType) -> None:
+    """Interrupt the main thread once it has left a function, inside which the interrupt would be dropped again."""
+    while _is_running(code, sys._current_frames().get(threading.main_thread().ident or 0)):
+        time.sleep(PAUSE)
+    _thread.interrupt_main()
+
+
+def _is_running(code: CodeType, frame: FrameType | None) -> bool:
+    while frame is not None:
+        if frame.f_code is code:
+            return True
+        frame = frame.f_back
+    return False

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Cluster
 from sklearn.cluster import KMeans
 from sklearn.utils.validation import check_is_fitted
 
-from halfmoon._validation import check_integer, validate_data, validate_points
+from halfmoon._validation import check_integer, validate_points
 from halfmoon.features import LandmarkFeatures
 from halfmoon.runtime.chunks import by_chunk
 from halfmoon.runtime.executor import ThreadExecutor
@@ -115,7 +115,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         with transaction(self) as staged:
             X = validate_points(staged, X, minimum=2, to_learn=True)
             check_integer("n_clusters", self.n_clusters, low=1, high=X.shape[0], advice=f"X has {X.shape[0]} rows.")
-            staged._features = self._map().fit(X)
+            staged._features = self._map().fit_checked(X)
             staged.kernel_ = staged._features.kernel_
             kmeans = staged._kmeans = KMeans(
                 self.n_clusters,
@@ -124,7 +124,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
                 tol=self.tol,
                 random_state=self.random_state,
             )
-            _on_one_thread(kmeans.fit, staged._features.transform(X))
+            _on_one_thread(kmeans.fit, staged._features.transform_checked(X))
             staged.labels_, staged.inertia_, staged.n_iter_ = kmeans.labels_, kmeans.inertia_, kmeans.n_iter_
         return self
 
@@ -177,8 +177,8 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
 
     def _transformed(self, X: Any) -> NDArray[Any]:
         check_is_fitted(self, "labels_")
-        X = validate_data(self, X, accept_sparse="csr", dtype="numeric", reset=False)
-        return self._features.transform(X).astype(self._kmeans.cluster_centers_.dtype, copy=False)
+        X = validate_points(self, X, reset=False)
+        return self._features.transform_checked(X).astype(self._kmeans.cluster_centers_.dtype, copy=False)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -10,7 +10,7 @@ from scipy import linalg
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from halfmoon._validation import validate_points
+from halfmoon._validation import check_n_features, validate_points
 from halfmoon.kernels import SHARED, GraphExtension, fit_small, resolve_kernel
 from halfmoon.runtime.chunks import by_chunk
 from halfmoon.runtime.progress import showing
@@ -91,12 +91,21 @@ class LandmarkFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         self
         """
         with showing(self.verbose), transaction(self) as staged:
-            X = validate_points(staged, X, minimum=2, to_learn=True)
-            kernel = resolve_kernel(self.kernel, **{name: getattr(self, name) for name in SHARED})
-            staged.kernel_ = fit_small(kernel, X, y)
-            if not isinstance(staged.kernel_.warped_.extension, GraphExtension):
-                staged._whitening = _inverse_root(staged.kernel_(staged.kernel_.landmarks_))
+            staged._fit(validate_points(staged, X, minimum=2, to_learn=True), y)
         return self
+
+    def fit_checked(self, X: Any) -> Self:
+        """Fit the kernel on rows that `validate_points` returned: they are not looked at again."""
+        with showing(self.verbose), transaction(self) as staged:
+            check_n_features(staged, X, reset=True)
+            staged._fit(X, None)
+        return self
+
+    def _fit(self, X: Any, y: Any) -> None:
+        kernel = resolve_kernel(self.kernel, **{name: getattr(self, name) for name in SHARED})
+        self.kernel_ = fit_small(kernel, X, y)
+        if not isinstance(self.kernel_.warped_.extension, GraphExtension):
+            self._whitening = _inverse_root(self.kernel_(self.kernel_.landmarks_))
 
     @property
     def _n_features_out(self) -> int:
@@ -117,7 +126,10 @@ class LandmarkFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         ndarray of shape (m, rank)
         """
         check_is_fitted(self, "kernel_")
-        X = validate_points(self, X, reset=False)
+        return self.transform_checked(validate_points(self, X, reset=False))
+
+    def transform_checked(self, X: Any) -> NDArray[Any]:
+        """Return the features of points that `validate_points` returned: they are not looked at again."""
         out = np.empty((X.shape[0], self._n_features_out), dtype=np.float32 if X.dtype == np.float32 else np.float64)
         step = max(1, BLOCK // max(out.shape[1], 1))
         for start in range(0, X.shape[0], step):

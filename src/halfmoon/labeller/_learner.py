@@ -17,10 +17,29 @@ from halfmoon.kernels import DataDependentKernel
 from halfmoon.labeller._scores import HeldOut, per_class
 from halfmoon.semi_supervised import Calibration, LabelIssue, LapRLSClassifier
 
-__all__ = ["Learner", "Model"]
+__all__ = ["Assessment", "Learned", "Learner", "Model"]
 
 Matrix = NDArray[np.float64]
 Indices = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Assessment:
+    """How good a model is, by its labels, each predicted by a model that has not seen it.
+
+    Attributes
+    ----------
+    calibration : Calibration
+        What makes probabilities of its decision values.
+    drawn : HeldOut
+        The labels of rows that were drawn at random.
+    single : float or None
+        Share of rows whose prediction set has one class; None while there are too few draws.
+    """
+
+    calibration: Calibration
+    drawn: HeldOut
+    single: float | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,31 +68,58 @@ class Model:
         p = calibration.probabilities(self.values)[np.arange(len(best)), best]
         return self.classes[best].astype(np.uint8), np.rint(255.0 * p).astype(np.uint8)
 
-    def held_out(self) -> tuple[Matrix, Indices, Indices]:
-        """Return values of models that have not seen an example, its column, and its point; one row per example."""
-        training = self.estimator.learned_.problem.training
-        held_out = self.estimator.held_out_values()
-        values = held_out[:, 0] if held_out.shape[1] == 1 else held_out
-        return per_class(values), training.targets, training.rows
-
-    def calibrate(self, held_out: tuple[Matrix, Indices, Indices]) -> Calibration:
-        """Return what makes probabilities of decision values."""
-        return Calibration.fit(held_out[0], held_out[1], self.estimator.learned_.problem.weights)
-
-    def drawn(self, held_out: tuple[Matrix, Indices, Indices], rows: Indices) -> HeldOut:
-        """Return what was held out of the given rows, which are labelled."""
-        values, targets, points = held_out
-        wanted = np.isin(points, self.estimator.learned_.problem.training.point[rows])
-        return HeldOut(values[wanted], targets[wanted])
+    def assess(self, rows: Indices) -> Assessment:
+        """Return how good the model is, by its labels, each held out; `rows` are the labelled ones drawn at random."""
+        learned = self.estimator.learned_
+        training = learned.problem.training
+        values = self.estimator.held_out_values()
+        values = per_class(values[:, 0] if values.shape[1] == 1 else values)
+        wanted = np.isin(training.rows, training.point[rows])
+        drawn = HeldOut(values[wanted], training.targets[wanted])
+        return Assessment(
+            Calibration.fit(values, training.targets, learned.problem.weights),
+            drawn,
+            float((drawn.sets(self.values).sum(axis=1) == 1).mean()) if np.isfinite(drawn.threshold) else None,
+        )
 
     def suggest(self, count: int, exclude: list[int], seed: int) -> list[int]:
         """Return the rows to label next."""
         return suggest(self.estimator, n=count, random_state=seed, exclude=exclude).tolist()
 
     def doubts(self, count: int) -> list[LabelIssue]:
-        """Return labels that look wrong."""
+        """Return labels that look wrong, at most so many."""
         issues = self.estimator.label_issues()
         return [issues[i] for i in range(min(count, issues.n_suspicious))]
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """What was learnt from a revision of the labels.
+
+    Attributes
+    ----------
+    revision : int
+        Of the labels; -1: of none.
+    of_row : ndarray of shape (n,)
+        Class number of every row, -1 for unlabelled ones.
+    model : Model or None
+        None while there are fewer than two classes.
+    """
+
+    revision: int
+    of_row: Indices
+    model: Model | None
+
+    @property
+    def rows(self) -> Indices:
+        """The labelled rows."""
+        return np.flatnonzero(self.of_row >= 0)
+
+    def has_classes_of(self, other: Learned) -> bool:
+        """Return whether both have models, of the same classes."""
+        if self.model is None or other.model is None:
+            return False
+        return np.array_equal(self.model.classes, other.model.classes)
 
 
 class Learner:
@@ -97,8 +143,9 @@ class Learner:
             warnings.simplefilter("always")
             self._unlabeled = LapRLSClassifier(instant_refits=True, **options).prepare(X)
         self.notes = [" ".join(str(warning.message).split()) for warning in caught]
-        self._last = self._unlabeled
+        self._estimator = self._unlabeled  # the last one that was fitted: refits go on from it
         self.n = int(X.shape[0])
+        self._last = Learned(-1, np.full(self.n, -1, dtype=np.intp), None)
         self._point, self._row = self._points_of_rows(X)
 
     def _points_of_rows(self, X: Any) -> tuple[Indices, Indices]:
@@ -117,16 +164,24 @@ class Learner:
         """Return values of the distinct points for all rows."""
         return values if len(self._row) == self.n else values[self._point]
 
-    def learn(self, of_row: Indices) -> Model | None:
-        """Return the model of these class numbers (-1: unlabelled); None if there are fewer than two classes."""
-        if len(np.unique(of_row[of_row >= 0])) < 2:
-            return None
-        estimator = copy.copy(self._last)  # refits leave copies as they were
+    def learn(self, of_row: Indices, revision: int) -> Learned:
+        """Return what is learnt from these class numbers (-1: unlabelled)."""
+        last = self._last
+        if np.array_equal(of_row, last.of_row):
+            self._last = Learned(revision, of_row, last.model)
+        elif len(np.unique(of_row[of_row >= 0])) < 2:
+            self._last = Learned(revision, of_row, None)
+        else:
+            self._last = Learned(revision, of_row, self._refitted(of_row))
+        return self._last
+
+    def _refitted(self, of_row: Indices) -> Model:
+        estimator = copy.copy(self._estimator)  # refits leave copies as they were
         with warnings.catch_warnings():
             for category in (LandmarkWarning, DisconnectedGraphWarning):
                 warnings.simplefilter("ignore", category)  # advice for scripts: here labels are still to come
             estimator.refit(of_row)
-        self._last = estimator
+        self._estimator = estimator
         return Model(estimator, per_class(estimator.decision_function_))
 
     def first_rows(self, count: int, exclude: list[int]) -> list[int]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy.special import betaincinv
 
 __all__ = ["LEVEL", "HeldOut", "Score", "per_class"]
 
@@ -23,12 +24,12 @@ class Score:
     right: int
     counted: int
 
-    @property
+    @cached_property
     def interval(self) -> tuple[float, float]:
         """Interval of level 0.9 for the share of right answers, by Jeffreys' prior."""
         tail, wrong = (1.0 - LEVEL) / 2.0, self.counted - self.right
-        low = 0.0 if self.right == 0 else float(stats.beta.ppf(tail, self.right + 0.5, wrong + 0.5))
-        high = 1.0 if wrong == 0 else float(stats.beta.ppf(1.0 - tail, self.right + 0.5, wrong + 0.5))
+        low = 0.0 if self.right == 0 else float(betaincinv(self.right + 0.5, wrong + 0.5, tail))
+        high = 1.0 if wrong == 0 else float(betaincinv(self.right + 0.5, wrong + 0.5, 1.0 - tail))
         return low, high
 
     def to_dict(self) -> dict[str, Any]:

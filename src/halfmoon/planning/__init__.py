@@ -6,4 +6,14 @@ from halfmoon.planning._costs import Costs, Stage, measured_costs
 from halfmoon.planning._memory import FitMemory, FitSize, fit_memory
 from halfmoon.planning._plan import Plan, Step, plan
 
-__all__ = ["Costs", "FitMemory", "FitSize", "Plan", "Stage", "Step", "fit_memory", "measured_costs", "plan"]
+__all__ = [
+    "Costs",
+    "FitMemory",
+    "FitSize",
+    "Plan",
+    "Stage",
+    "Step",
+    "fit_memory",
+    "measured_costs",
+    "plan",
+]

@@ -52,8 +52,7 @@ class Costs:
         The measured runs: rows, features and what each stage cost.
     stages : mapping
         Name -> Stage. Processor seconds: graph, setup (ordering, factor, pilot), column (the solves for one landmark),
-        rest (everything else in a fit). Bytes: system (what a worker is sent), edges (the graph as CSR), graph_memory
-        and setup_memory (the most that a stage holds beyond its input).
+        rest (everything else in a fit). Bytes: system (what a worker is sent), edges (the graph as CSR).
     """
 
     command: str

@@ -1,5 +1,6 @@
-"""The memory of a fit on one machine, before it is begun: an upper bound by the sizes of what is held together.
+"""The memory of a fit before it is begun: an upper bound by the sizes of what is held together.
 
+It is what `plan` prints, what `max_memory` of the estimators keeps to and what `benchmarks.memory` compares with runs.
 The numbers of bytes are bounds on measured runs (``python -m benchmarks.memory`` compares them): what a fit holds
 beyond the rows themselves, which may lie on disk. Compiling is part of them.
 """
@@ -8,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["FitMemory", "FitSize", "fit_memory"]
+__all__ = ["TILE", "WORKSPACE", "FitMemory", "FitSize", "fit_memory", "leader_memory"]
 
 START = 70_000_000  # code, its compilation, and the blocks that one pass over the rows holds, but for threads
 PER_THREAD = 6_000_000  # blocks of a thread
@@ -81,6 +82,11 @@ class FitMemory:
         return max(self.stages.values())
 
     @property
+    def peak_without_columns(self) -> int:
+        """The most that is held at one time where columns are not kept."""
+        return max(size - (self.columns if name == "solves" else 0) for name, size in self.stages.items())
+
+    @property
     def stage(self) -> str:
         """The stage that holds the most."""
         return max(self.stages, key=self.stages.__getitem__)
@@ -116,6 +122,11 @@ def fit_memory(size: FitSize, limit: int | None = None) -> FitMemory:
                 columns = wanted if limit is None or stages["solves"] + wanted <= limit else 0
                 return FitMemory(stages | {"solves": stages["solves"] + columns}, threads, columns, wide)
     return FitMemory(stages, threads, 0, wide)
+
+
+def leader_memory(size: FitSize) -> FitMemory:
+    """Return the memory of the machine that leads a cluster: it solves pilots on one thread, workers do the rest."""
+    return FitMemory(_stages(size, 1, True), 1, 0, True)
 
 
 def _halved(threads: int) -> list[int]:

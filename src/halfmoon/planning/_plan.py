@@ -1,8 +1,9 @@
 """From sizes to a plan. A machine that leads (Dask's client) builds graph and factor; workers solve tiles of landmarks.
 
 Time: the leader's stages one after the other, broadcasts through the network, and rounds of tiles on all threads.
-Memory: the arrays that exist at one time. Traffic: the system that is broadcast for every call, and the columns that
-come back. The runs behind the costs had k = 10, p = 2, 100 labels and ten classes, and plans are for the same.
+Memory: the bounds of `fit_memory`, and on workers the arrays that they are sent and work in. Traffic: the system that
+is broadcast for every call, and the columns that come back. The runs behind the costs had k = 10, p = 2, 100 labels
+and ten classes, and plans are for the same.
 """
 
 from __future__ import annotations
@@ -13,14 +14,13 @@ from numbers import Real
 from typing import SupportsInt
 
 from halfmoon.planning._costs import Costs, measured_costs
+from halfmoon.planning._memory import TILE, WORKSPACE, FitSize, fit_memory, leader_memory
 
 __all__ = ["Plan", "Step", "plan"]
 
-POWER = 2  # of the measured runs, as the next four
+NEIGHBORS, POWER = 10, 2  # of the measured runs, as the next three
 LABELS, CLASSES = 100, 10
 LABELED_LANDMARKS = 80  # of the labels, if there are as many landmarks
-TILE = 16  # columns that are solved together
-WORKSPACE = TILE * (2 * 8 + 4 * 4)  # bytes per row and thread: two arrays in float64, four in float32
 GRAPH_ENTRY = 12  # bytes of an entry of the graph as CSR: float64 and int32
 FACTOR_ENTRY = 2 * 8  # bytes: float32 and uint32, stored by rows and by columns
 SYSTEM_ROW = 80  # bytes per row of what workers are sent, but for the entries of graph (4 each) and factor
@@ -60,8 +60,8 @@ class Plan:
     steps : tuple of Step
         In their order.
     leader_bytes, worker_bytes : int
-        The most that is held at one time, by the leader and by each worker. One machine is both, and its memory is
-        that of the leader.
+        The most that is held at one time, rows included, by the leader and by each worker. One machine is both, and
+        its memory is that of the leader.
     stored_bytes : int
         What one machine holds besides, if half of its free memory has room for it: the columns of all landmarks, which
         halve the solves. 0 on a cluster.
@@ -131,8 +131,9 @@ def plan(
     """Return time, memory and traffic of a fit, before it is begun.
 
     Seconds come from runs on one machine (``python -m benchmarks.scaling``), which had ten neighbours, p = 2, 100
-    labels and ten classes. Memory and traffic are counted array by array. What lies beyond the measured sizes, and
-    everything on more than one machine, is arithmetic: see the page "Scaling" of the documentation.
+    labels and ten classes. Memory is the upper bound that `max_memory` of the estimators goes by, with the rows;
+    traffic and what workers hold are counted array by array. What lies beyond the measured sizes, and everything on
+    more than one machine, is arithmetic: see the page "Scaling" of the documentation.
 
     Parameters
     ----------
@@ -170,6 +171,8 @@ def plan(
     if not (isinstance(gigabits, Real) and isfinite(gigabits) and gigabits > 0):
         raise ValueError(f"'gigabits' must be a positive number. Got {gigabits!r}. A common network has 10.")
     sent, returned = (0, 0) if w == 1 else _traffic(costs, n, d, m)
+    size = FitSize(rows=n, features=d, neighbors=NEIGHBORS, landmarks=m, power=POWER, columns=LABELS, threads=t)
+    memory = fit_memory(size) if w == 1 else leader_memory(size)
     return Plan(
         rows=n,
         features=d,
@@ -178,9 +181,9 @@ def plan(
         threads=t,
         gigabits=gigabits,
         steps=_steps(costs, n, d, m, w, t, (sent * _hops(w) + returned) * 8e-9 / gigabits),
-        leader_bytes=_leader_bytes(costs, n, d, m) + (t * WORKSPACE * n if w == 1 else 0),
+        leader_bytes=4 * n * d + memory.peak_without_columns,
         worker_bytes=_bytes_of("system", costs, n, d) + 8 * n * _columns_in_one_call(m) + t * WORKSPACE * n,
-        stored_bytes=8 * n * m if w == 1 else 0,
+        stored_bytes=memory.columns,
         sent_bytes=w * sent,
         returned_bytes=returned,
         problems=_problems(costs, n, d),
@@ -214,13 +217,6 @@ def _traffic(costs: Costs, n: int, d: int, m: int) -> tuple[int, int]:
     columns = 8 * n * POWER * (_labels_off_landmarks(m) + CLASSES)
     system = _bytes_of("system", costs, n, d)
     return (1 + 2 * POWER) * system + columns, columns + 8 * m**2
-
-
-def _leader_bytes(costs: Costs, n: int, d: int, m: int) -> int:
-    """Return the most that the leader holds: the data, beside them a search, or the graph and what is made of it."""
-    graph = _bytes_of("edges", costs, n, d)
-    stages = _bytes_of("graph_memory", costs, n, d), graph + _bytes_of("setup_memory", costs, n, d)
-    return 4 * n * d + max(stages) + 8 * m**2
 
 
 def _columns_in_one_call(m: int) -> int:

@@ -31,12 +31,15 @@ LINES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1, 1, 1)), (0, (1, 3))
 FAMILIES = (
     (("graph extension",), 4),
     (("label spreading", "labelspreading", "labelpropagation"), 5),
-    (("laplace learning",), 8),
+    (("laplace",), 8),
     (("poisson",), 9),
     (("self-training", "selftraining"), 6),
     (("full", "standard construction"), 2),
     (("budget",), 3),
-    (("efficient", "lapsvc", "laprls", "halfmoon"), 0),
+    (("logistic",), 2),
+    (("nystroem",), 3),
+    (("laprls",), 4),
+    (("efficient", "lapsvc", "halfmoon"), 0),
     (("rbf", "svc", "svm"), 1),
 )
 GREY = "#8a9199"
@@ -70,7 +73,7 @@ def method_numbers(names: Iterable[str]) -> dict[str, int]:
     --------
     >>> from halfmoon.plotting.style import method_numbers
     >>> method_numbers(["SVC", "LapSVC", "my own", "LapRLS"])
-    {'SVC': 1, 'LapSVC': 0, 'my own': 2, 'LapRLS': 3}
+    {'SVC': 1, 'LapSVC': 0, 'my own': 2, 'LapRLS': 4}
     """
     names = list(dict.fromkeys(names))
     numbers: dict[str, int] = {}

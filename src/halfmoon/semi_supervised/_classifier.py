@@ -22,7 +22,7 @@ from halfmoon.semi_supervised._conformal import ROUNDING, check_level
 from halfmoon.semi_supervised._learned import LearnedModel
 from halfmoon.semi_supervised._problem import LearningProblem, winners
 from halfmoon.semi_supervised._scores import labeled_rows
-from halfmoon.semi_supervised._training_set import class_labels
+from halfmoon.semi_supervised._training_set import check_allowed, class_labels
 
 __all__ = ["LapClassifier"]
 
@@ -52,7 +52,8 @@ class LapClassifier(ClassifierMixin, LapEstimator):
         X : array-like, DataFrame or scipy sparse of shape (m, d)
             New rows, numbered after those that are there.
         y : array-like of shape (m,)
-            Their labels; -1, None, NaN or pandas.NA for unlabelled rows. New classes may be among them.
+            Their labels; -1, None, NaN or pandas.NA for unlabelled rows. New classes may be among them, if they are of
+            the kind of the others: texts, numbers or truth values.
         classes : array-like, default=None
             Labels that are allowed in `y`; None: any. Classes need not be announced.
 
@@ -72,18 +73,13 @@ class LapClassifier(ClassifierMixin, LapEstimator):
         (220,)
         """
         if classes is not None:
-            given = np.asarray(y)[labeled_mask(y, len(y))]
-            unknown = np.setdiff1d(given, classes)
-            if unknown.size:
-                raise ValueError(
-                    f"y holds {unknown[0]!r}, which is not among classes={np.asarray(classes).tolist()}. Add it there, "
-                    "or leave `classes` out."
-                )
+            check_allowed(y, classes)
         return super().partial_fit(X, y)
 
     def adopt(self, learned: LearnedModel) -> Self:
         """Become the model that was learnt elsewhere, in a search say, from a problem of this estimator."""
         problem, shares = learned.problem, self.shares(learned.problem)
+        probability = check_flag("probability", self.probability)
         assert problem.classes is not None
         offsets = np.zeros(len(learned.solution.intercept))
         if shares is not None:
@@ -91,9 +87,14 @@ class LapClassifier(ClassifierMixin, LapEstimator):
             offsets = offsets_for_shares(learned.training_values, shares, copies)
         super().adopt(learned)
         self.classes_, self._offsets = problem.classes, offsets
-        if check_flag("probability", self.probability):
+        if probability:
             self.calibration_ = Calibration.fit(self.held_out_values(), problem.training.targets, problem.weights)
         return self
+
+    @property
+    def _added(self) -> Matrix:
+        """The offsets of the classes."""
+        return self._offsets
 
     def shares(self, problem: LearningProblem) -> NDArray[np.float64] | None:
         """Return the shares of the classes that the user knows."""

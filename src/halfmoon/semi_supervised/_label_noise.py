@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, log_softmax, logit, softmax
+from scipy.special import expit, logit, logsumexp, softmax
 
 from halfmoon.semi_supervised._label_issues import SUSPICIOUS, LabelIssues
 from halfmoon.semi_supervised._learned import LearnedModel
@@ -92,15 +92,13 @@ def _held_out_probabilities(learned: LearnedModel, weights: Vector, telling: NDA
 def _fit_noise(values: Matrix, given: NDArray[np.intp]) -> tuple[float, float, float]:
     """Return minus the log-likelihood at its largest, the temperature and the noise rate."""
     others = values.shape[1] - 1
-    best = (np.inf, 1.0, 0.0)
     prior = PRIOR_WRONG * np.log(RATES) + PRIOR_RIGHT * np.log1p(-RATES)
-    for t in TEMPERATURES:
-        q = np.exp(log_softmax(t * values, axis=1)[np.arange(len(given)), given])[:, None]
-        costs = -np.log((1.0 - RATES) * q + RATES * (1.0 - q) / others).sum(axis=0) - prior
-        costs -= SHARPNESS * np.log2(t)
-        i = int(costs.argmin())
-        best = min(best, (float(costs[i]), float(t), float(RATES[i])))
-    return best
+    own = values[np.arange(len(given)), given]
+    q = np.exp(TEMPERATURES[:, None] * own - logsumexp(TEMPERATURES[:, None, None] * values, axis=2))[:, :, None]
+    costs = -np.log((1.0 - RATES) * q + RATES * (1.0 - q) / others).sum(axis=1) - prior  # (temperatures, rates)
+    costs -= SHARPNESS * np.log2(TEMPERATURES)[:, None]
+    t, e = np.unravel_index(costs.argmin(), costs.shape)
+    return float(costs[t, e]), float(TEMPERATURES[t]), float(RATES[e])
 
 
 def _log_odds(q: Vector, rate: float, n_classes: int) -> Vector:

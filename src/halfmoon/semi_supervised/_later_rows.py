@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from halfmoon._validation import labeled_mask
 from halfmoon.graph import RowLookup, find_duplicates, stacked
 from halfmoon.kernels import DataDependentKernel
 from halfmoon.semi_supervised._learned import LearnedModel
 from halfmoon.semi_supervised._problem import LearningProblem
-from halfmoon.semi_supervised._training_set import TrainingSet, label_list
+from halfmoon.semi_supervised._training_set import TrainingSet, label_kind, label_list
 
 __all__ = ["with_later_rows"]
 
@@ -52,13 +53,31 @@ def _points_of(X_new: Any, X: Any) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
 def _all_labels(problem: LearningProblem, y_new: Any, m: int) -> NDArray[np.object_]:
     """Return the labels of all rows, None where there is none; an array with NaN has 1.0 for the class 1."""
     labels = label_list(y_new, m)
+    if problem.classes is not None:
+        _check_kind(labels, labeled_mask(np.array(labels, dtype=object), m), problem.classes)
     if problem.classes is not None and problem.classes.dtype.kind in "iu":
-        labels = [int(label) if isinstance(label, float) and label.is_integer() else label for label in labels]
+        labels = [_whole(label) for label in labels]
     n = len(problem.training.point)
     y = np.full(n + m, None, dtype=object)
     y[problem.training.origins] = problem.truth.tolist()
     y[n:] = labels
     return y
+
+
+def _whole(label: Any) -> Any:
+    return int(label) if isinstance(label, float | np.floating) and label.is_integer() else label
+
+
+def _check_kind(labels: list[Any], labeled: NDArray[np.bool_], classes: NDArray[Any]) -> None:
+    """Refuse labels of another kind than the classes that are known: numpy would turn 1 among texts into "1"."""
+    known = classes.tolist()
+    kind = label_kind(known[0])
+    for row in np.flatnonzero(labeled).tolist():
+        if label_kind(labels[row]) != kind:
+            raise ValueError(
+                f"y holds {labels[row]!r} in row {row}; the classes of this model are {kind}: {known[0]!r}, "
+                f"{known[1]!r}{', ...' if len(known) > 2 else ''}. Give the new labels as {kind}, or fit all rows anew."
+            )
 
 
 def _all_weights(training: TrainingSet, m: int) -> NDArray[np.float64]:

@@ -104,10 +104,14 @@ class Trials:
     def losses_without_each(self) -> Matrix:
         """Return, for each ridge and each example i, the loss on the others of models that have not seen i."""
         everyone_else = ~np.eye(len(self.problem.Y), dtype=bool)
-        solutions = (self.path.at(alpha).scaled(self.unit) for alpha in self.alphas)
-        held_out = (self.problem.Y - solution.residuals_without_each() for solution in solutions)
+        held_out = map(self._held_out_without_each, self.alphas)
         losses = np.array([_losses(values, self.problem, everyone_else) for values in held_out])
         return losses + self.penalties[:, None]
+
+    def _held_out_without_each(self, alpha: float) -> NDArray[np.float64]:
+        """Return, for each example i, held-out values of the others by models that have not seen i either."""
+        residuals = self.path.at(alpha).scaled(self.unit).residuals_without_each()
+        return np.subtract(self.problem.Y, residuals, out=residuals)
 
     def choice(self, number: int, reason: str) -> Choice:
         """Return one of the ridges with this mixture."""
@@ -187,11 +191,13 @@ def _surprise(held_out: NDArray[np.float64], classes: NDArray[np.intp], weights:
     seen = (weights > 0.0).astype(np.intp) @ is_of.astype(np.intp)  # (m, classes): counted examples
     weights = np.where(seen[:, classes] > 1, weights, 0.0)
     values = np.concatenate([-held_out, held_out], axis=2) if held_out.shape[2] == 1 else held_out
-    values = 0.5 * values  # targets -1 and 1: 0 and 1, shifted
-    largest = values.max(axis=2)
-    own = values[:, np.arange(len(classes)), classes]
-    powers, losses = np.exp(values - largest[:, :, None]), []
+    # Targets -1 and 1: 0 and 1, shifted. Classes come first: sums over the few of them then run along rows.
+    values = np.multiply(0.5, values.transpose(2, 0, 1), order="C")
+    largest = values.max(axis=0)
+    own = values[classes, :, np.arange(len(classes))].T
+    values -= largest  # in place from here on: new pages of memory cost more than the arithmetic
+    powers, losses = np.exp(values, out=values), []
     for t in TEMPERATURES:  # each is twice the one before
-        losses.append((weights * (np.log(powers.sum(axis=2)) + t * (largest - own))).sum(axis=1))
-        powers = np.square(powers)
+        losses.append((weights * (np.log(powers.sum(axis=0)) + t * (largest - own))).sum(axis=1))
+        np.square(powers, out=powers)
     return np.min(losses, axis=0)

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from numbers import Number
 from typing import Any
+from warnings import warn
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from halfmoon._validation import check_sample_weight, labeled_mask
+from halfmoon._validation import UNLABELED, check_sample_weight, labeled_mask
 from halfmoon.graph import find_duplicates
 from halfmoon.runtime.spool import gather_rows
 from halfmoon.runtime.storable import storable
 
-__all__ = ["TrainingSet", "class_labels", "label_list", "regression_targets"]
+__all__ = ["TrainingSet", "check_allowed", "class_labels", "label_kind", "label_list", "regression_targets"]
 
 OF_EXAMPLES = ("rows", "targets", "weights", "origins")
+KINDS: dict[str, Any] = {"texts": str, "bytes": bytes, "truth values": (bool, np.bool_), "numbers": Number}
 LARGEST_WEIGHT = 1e300  # of an example: thousands of them, divided by a ridge, must not overflow
 LARGEST_TARGET = 1e200  # coefficients are targets over a ridge, and must not overflow either
 
@@ -189,6 +192,13 @@ def class_labels(y: Any, n: int) -> tuple[NDArray[np.bool_], NDArray[Any], NDArr
     if not labeled.any():
         raise ValueError(f"None of the {n} rows is labelled: y holds only -1, NaN or None. Label at least two classes.")
     check_classification_targets(values)
+    if np.asarray(y).dtype.kind in "US" and str(UNLABELED) in values.astype(str):
+        warn(
+            f"The text '{UNLABELED}' in y is a class of its own. If it marks unlabelled rows, mark them with None, in "
+            "an array of dtype object: numpy turns numbers among texts into texts.",
+            UserWarning,
+            stacklevel=2,
+        )
     classes, codes = np.unique(values, return_inverse=True)
     if len(classes) < 2:
         signs = " -1 means unlabelled here: encode classes -1 and 1 as 0 and 1." if not labeled.all() else ""
@@ -223,17 +233,39 @@ def regression_targets(y: Any, n: int) -> tuple[NDArray[np.bool_], NDArray[np.fl
 
 
 def _plain(labels: NDArray[Any]) -> NDArray[Any]:
-    """Return objects as the type that holds them all; classes are single values, not sequences."""
+    """Return objects as the type that holds them all; classes are single values of one kind, not sequences."""
     sequence = next((label for label in labels.tolist() if not np.isscalar(label)), None)
     if sequence is not None:
         raise ValueError(f"A class is a number or a text. Got {sequence!r} in y. Join its parts into a text.")
+    first: dict[str, Any] = {}
+    for label in labels.tolist():
+        first.setdefault(label_kind(label), label)
+    if len(first) > 1:  # numpy would turn 1 among texts into "1", and True among numbers into 1
+        (one, a), (other, b) = list(first.items())[:2]
+        raise ValueError(
+            f"y holds {one} and {other}, {a!r} and {b!r}. Give all classes as one kind, as text with str() say."
+        )
     return np.array(labels.tolist())
+
+
+def label_kind(label: Any) -> str:
+    """Return what a label is, in a word of the plural.
+
+    Examples
+    --------
+    >>> from halfmoon.semi_supervised._training_set import label_kind
+    >>> label_kind("a"), label_kind(True), label_kind(1.0)
+    ('texts', 'truth values', 'numbers')
+    """
+    for kind, types in KINDS.items():
+        if isinstance(label, types):
+            return kind
+    return f"objects of type {type(label).__name__}"
 
 
 def label_list(y: Any, n: int) -> list[Any]:
     """Return the labels of n rows, as Python has them."""
-    labels = _checked(y)
-    labels = labels if isinstance(labels, list) else labels.tolist()
+    labels = _checked(y).tolist()
     if len(labels) != n:
         raise ValueError(
             f"y must hold one label per row of X: expected {n}, got {len(labels)}. Mark unlabelled rows with -1 "
@@ -242,11 +274,22 @@ def label_list(y: Any, n: int) -> list[Any]:
     return labels
 
 
+def check_allowed(y: Any, classes: Any) -> None:
+    """Refuse labels that are not among the classes that were announced."""
+    allowed = np.asarray(classes).tolist()
+    y = _checked(y)
+    for label, is_labeled in zip(y.tolist(), labeled_mask(y, len(y)), strict=True):
+        if is_labeled and label not in allowed:
+            raise ValueError(
+                f"y holds {label!r}, which is not among classes={allowed}. Add it there, or leave `classes` out."
+            )
+
+
 def _checked(y: Any) -> Any:
     if y is None:
         raise ValueError("This estimator requires y to be passed, but the target y is None.")
     if isinstance(y, list):
-        return y
+        return np.array(y, dtype=object)  # numpy would turn -1 among texts into "-1"
     if hasattr(y, "to_numpy") and hasattr(getattr(y, "dtype", None), "na_value"):
         return y.to_numpy(dtype=object)  # of pandas, Int64 say: as floats they would come back as floats
     return column_or_1d(y, warn=True)

@@ -12,6 +12,11 @@ import { UpNext } from "./upnext.js";
 
 const STAGES = { graph: "Finding neighbours", solves: "Measuring the graph", interpolation: "Preparing instant answers", map: "Drawing the map" };
 
+// What benchmarks measure: when the labels of a revision have come how far.
+function mark(name, revision) {
+  performance.mark(`halfmoon:${name}`, { detail: { revision } });
+}
+
 export class App {
   constructor(root, connection, { page = false } = {}) {
     this.root = root;
@@ -21,7 +26,9 @@ export class App {
     this.pending = new Map(); // rows that were answered here and not yet there
     this.picked = null; // {row, how} of a row that somebody wants to look at
     this.selection = [];
-    this.version = 0;
+    this.version = 0; // of the predictions that are shown
+    this.wanted = 0; // of those that were asked for
+    this.reported = -1; // revision of the last complete report
   }
 
   start() {
@@ -113,39 +120,40 @@ export class App {
     this.state = data;
     if (data.phase === "failed") return this.tell(`The data cannot be prepared: ${data.message}`, true);
     if (data.phase !== "ready") return this.showBusy(data.progress);
-    if (!this.ready) await this.begin();
-    if (data.version !== this.version) this.fetchPredictions();
-    this.render();
+    await (this.beginning ??= this.begin());
+    this.busy.hidden = true;
+    this.fetchPredictions(data.version);
+    this.renderSoon();
   }
 
   async begin() {
-    this.ready = true;
     this.map.start(await this.connection.positions());
-    this.busy.hidden = true;
-    await this.fetchPredictions();
+    this.ready = true;
+    await this.fetchPredictions(this.state.version);
     this.map.repaint(() => requestAnimationFrame(() => performance.mark("halfmoon:first-paint")));
   }
 
   onPredictions(data) {
     if (!this.ready) return;
+    mark("announced", data.revision);
     this.state.expected_error = data.expected_error;
     data.predicted.forEach((count, i) => {
       if (this.state.classes[i]) this.state.classes[i].predicted = count;
     });
-    this.fetchPredictions();
+    this.fetchPredictions(data.version);
   }
 
-  async fetchPredictions() {
-    if (this.fetching) {
-      this.again = true;
-      return;
-    }
+  async fetchPredictions(version) {
+    if (version <= this.wanted) return;
+    this.wanted = version;
+    if (this.fetching) return; // what is under way is followed by another one
     this.fetching = true;
+    let asked;
     try {
       do {
-        this.again = false;
+        asked = this.wanted;
         this.showPredictions(await this.connection.predictions());
-      } while (this.again);
+      } while (asked < this.wanted && this.version < this.wanted);
     } finally {
       this.fetching = false;
     }
@@ -153,28 +161,35 @@ export class App {
 
   showPredictions(buffer) {
     const [version, revision, n, k] = new Uint32Array(buffer, 0, 4);
-    if (version < this.version) return;
+    mark("received", revision);
     this.version = version;
+    this.wanted = Math.max(this.wanted, version);
     const start = 16 + 4 * k;
     const rows = new Uint32Array(buffer, 16, k);
     const classes = new Uint8Array(buffer, start, n);
     const confidence = new Uint8Array(buffer, start + n, n);
     const labels = new Uint8Array(buffer, start + 2 * n, k);
     this.map.show({ classes, confidence, rows, labels });
-    this.map.repaint(() => requestAnimationFrame(() => performance.mark("halfmoon:painted", { detail: { version, revision } })));
-    this.renderNumbers();
-    if (this.state.revision === revision) this.showCurrent();
+    this.map.repaint(() => requestAnimationFrame(() => mark("painted", revision)));
+    this.renderSoon();
   }
 
   onStatus(status) {
     const texts = { connected: "", waiting: "connection lost, trying again", locked: "" };
     this.status.textContent = texts[status];
     this.root.classList.toggle("hm-offline", status !== "connected");
-    if (status === "connected" && this.ready) this.version = 0; // another server may count anew
+    if (status === "connected" && this.ready) this.version = this.wanted = 0; // another server may count anew
     if (status === "locked") this.tell("The server was started anew with another token. Open the address that it has printed.", true);
   }
 
   // Views
+
+  renderSoon() {
+    this.rendering ??= requestAnimationFrame(() => {
+      this.rendering = null;
+      this.render();
+    });
+  }
 
   render() {
     const { state } = this;
@@ -182,16 +197,15 @@ export class App {
     if (this.page) document.title = `${state.title} · ${state.labels} labels · halfmoon`;
     this.count.textContent = `${grouped(state.labels)} of ${grouped(state.rows)} labelled`;
     this.undoButton.disabled = !state.can_undo;
-    this.renderNumbers();
+    this.classes.show(state.classes, state.rows);
+    this.progress.show(state);
     this.checks.show(state.report.doubts);
     this.upNext.show(this.queue().slice(1, 9));
     this.showCurrent();
     for (const { row } of this.queue().slice(0, 4)) if (state.kind === "image") this.connection.picture(row).catch(() => {});
-  }
-
-  renderNumbers() {
-    this.classes.show(this.state.classes, this.state.rows);
-    this.progress.show(this.state);
+    if (!state.report.fresh || this.reported === state.revision) return;
+    this.reported = state.revision;
+    mark("reported", state.revision);
   }
 
   showCurrent() {
@@ -251,7 +265,6 @@ export class App {
     }
     const { row, how } = this.current();
     if (row < 0) return;
-    performance.mark("halfmoon:label");
     this.picked = null;
     this.act({ kind: "label", rows: [row], class: number, how }, [row]);
   }
@@ -282,7 +295,8 @@ export class App {
     this.showCurrent();
     try {
       const state = await this.connection.act(action);
-      if (state.revision >= this.state.revision) this.state = state;
+      mark("acknowledged", state.revision);
+      if (state.revision > this.state.revision) this.state = state;
       return state;
     } catch (error) {
       this.tell(error.message);
@@ -293,7 +307,7 @@ export class App {
         if (left) this.pending.set(row, left);
         else this.pending.delete(row);
       }
-      this.render();
+      this.renderSoon();
     }
   }
 

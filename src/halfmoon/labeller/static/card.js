@@ -16,6 +16,9 @@ export class Card {
   }
 
   async show(row, drawn) {
+    const key = JSON.stringify([row, drawn, this.app.version, this.app.state.classes.map(({ name }) => name)]);
+    if (key === this.key) return; // the item, and what the model says about it, are shown
+    this.key = key;
     if (row !== this.row) {
       this.row = row;
       this.shown = -1;

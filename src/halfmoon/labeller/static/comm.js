@@ -1,11 +1,12 @@
 // Talk to a notebook's kernel: the same questions as to the server, as messages with numbers.
+import { Pictures } from "./pictures.js";
 
 export class CommConnection {
   constructor(model) {
     this.model = model;
     this.waiting = new Map();
     this.number = 0;
-    this.pictures = new Map();
+    this.pictures = new Pictures(async (row) => new Blob([await this.ask("picture", row)], { type: "image/png" }));
     this.id = Math.random().toString(36).slice(2);
   }
 
@@ -15,7 +16,7 @@ export class CommConnection {
       else if (message.to === this.id && this.waiting.has(message.number)) {
         const { resolve, reject } = this.waiting.get(message.number);
         this.waiting.delete(message.number);
-        if (message.error) reject(new Error(message.error));
+        if ("error" in message) reject(new Error(message.error));
         else resolve(buffers.length ? bytesOf(buffers[0]) : message.answer);
       }
     };
@@ -26,7 +27,7 @@ export class CommConnection {
 
   close() {
     this.model.off("msg:custom", this.receive);
-    for (const url of this.pictures.values()) URL.revokeObjectURL(url);
+    this.pictures.clear();
   }
 
   ask(question, data = null) {
@@ -62,11 +63,7 @@ export class CommConnection {
     return this.ask("explain", row);
   }
 
-  async picture(row) {
-    if (!this.pictures.has(row)) {
-      const bytes = await this.ask("picture", row);
-      this.pictures.set(row, URL.createObjectURL(new Blob([bytes], { type: "image/png" })));
-    }
+  picture(row) {
     return this.pictures.get(row);
   }
 }

@@ -1,9 +1,10 @@
 // Talk to the server: requests, and a stream of events. What is sent again has the same number, and counts once.
+import { Pictures } from "./pictures.js";
 
 export class HttpConnection {
   constructor() {
     this.last = Promise.resolve();
-    this.pictures = new Map();
+    this.pictures = new Pictures(async (row) => (await this.ask(`/api/picture/${row}`)).blob());
   }
 
   listen(onEvent, onStatus) {
@@ -60,17 +61,7 @@ export class HttpConnection {
     return (await this.ask(`/api/explain/${row}`)).json();
   }
 
-  async picture(row) {
-    if (!this.pictures.has(row)) {
-      if (this.pictures.size > 400) this.forgetPicture(this.pictures.keys().next().value);
-      const blob = (await this.ask(`/api/picture/${row}`)).blob();
-      this.pictures.set(row, URL.createObjectURL(await blob));
-    }
+  picture(row) {
     return this.pictures.get(row);
-  }
-
-  forgetPicture(row) {
-    URL.revokeObjectURL(this.pictures.get(row));
-    this.pictures.delete(row);
   }
 }

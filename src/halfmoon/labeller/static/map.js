@@ -89,16 +89,23 @@ export class MapView {
   }
 
   setCurrent(row) {
+    if (row === this.current) return;
     this.current = row;
-    this.repaint();
+    this.repaintOver();
   }
 
   repaint(then) {
     if (then) this.afterPaint.push(then);
+    this.stale = true;
+    this.repaintOver();
+  }
+
+  repaintOver() {
     if (this.waiting) return;
     this.waiting = requestAnimationFrame(() => {
       this.waiting = 0;
-      this.points.draw(this.camera, this.ratio || 1);
+      if (this.stale) this.points.draw(this.camera, this.ratio || 1); // it may take longer than all the rest
+      this.stale = false;
       this.drawOver();
       for (const call of this.afterPaint.splice(0)) call();
     });
@@ -171,7 +178,7 @@ export class MapView {
     element.addEventListener("pointerleave", () => this.hover(-1));
     element.addEventListener("dblclick", () => this.reset());
     element.addEventListener("keydown", (event) => this.onKey(event));
-    for (const name of ["focus", "blur"]) element.addEventListener(name, () => this.repaint());
+    for (const name of ["focus", "blur"]) element.addEventListener(name, () => this.repaintOver());
   }
 
   place(event) {
@@ -208,7 +215,8 @@ export class MapView {
     else if (this.drag.moved) this.camera.pan(at[0] - this.drag.last[0], at[1] - this.drag.last[1]);
     this.drag.last = at;
     this.hover(-1);
-    this.repaint();
+    if (this.drag.lasso) this.repaintOver();
+    else this.repaint();
   }
 
   onUp(event) {
@@ -226,14 +234,14 @@ export class MapView {
 
   endDrag() {
     this.drag = this.outline = null;
-    this.repaint();
+    this.repaintOver();
   }
 
   hover(row, x, y) {
     if (row === this.hovered && row < 0) return;
     this.hovered = row;
     this.handlers.hover(row, x, y);
-    this.repaint();
+    this.repaintOver();
   }
 
   reset() {

@@ -76,9 +76,13 @@ class RidgeSolution(DualSolution):
         correlation = roots[:, None] * P * roots
         to_other = np.divide(P, own, out=np.zeros_like(P), where=own > 0.0)  # weights may be 1e300
         left = np.maximum(1.0 - correlation**2, np.finfo(float).eps)  # two examples: nothing predicts the other
-        residuals = (e - to_other[:, :, None] * e[:, None]) / left[:, :, None]
-        residuals[np.arange(len(P)), np.arange(len(P))] = e
-        return residuals
+        residuals = np.empty((e.shape[1], *P.shape))
+        for column, of_column in zip(residuals, e.T, strict=True):  # in place: all of them are (l, l, c) numbers
+            np.multiply(to_other, -of_column[:, None], out=column)
+            column += of_column
+            column /= left
+            np.fill_diagonal(column, of_column)
+        return residuals.transpose(1, 2, 0)
 
 
 class RidgePath:
