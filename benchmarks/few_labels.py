@@ -2,7 +2,8 @@
 
 Run ``python -m benchmarks.few_labels --data DIR`` (DIR with mnist.npz). Each draw has other rows and other labels,
 drawn uniformly; a draw that misses a class is drawn again. Errors are on the unlabelled rows.
-Nothing is chosen by them but the kernel of LabelSpreading, whose default, RBF, fails here. Each result is written to few-labels.json at once; started again, it continues there.
+Nothing is chosen by them but the kernel of LabelSpreading, whose default, RBF, fails here.
+Each result is written to few-labels.json at once; started again, it continues there.
 """
 
 from __future__ import annotations
