@@ -1,8 +1,9 @@
-"""10,000 handwritten digits, a few labels, everything at its defaults: errors of halfmoon and of scikit-learn.
+"""10,000 handwritten digits, a few labels, default settings: errors of halfmoon and of scikit-learn.
 
 Run ``python -m benchmarks.few_labels --data DIR`` (DIR with mnist.npz). Each draw has other rows and other labels,
 drawn uniformly; a draw that misses a class is drawn again. Errors are on the unlabelled rows.
-Nothing is chosen by them. Each result is written to few-labels.json at once; started again, it continues there.
+Nothing is chosen by them but the kernel of LabelSpreading, whose default, RBF, fails here.
+Each result is written to few-labels.json at once; started again, it continues there.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def by_self_training(X: np.ndarray, few: np.ndarray) -> np.ndarray:
     """Return the classes of all rows by a machine that labels rows that it is sure of.
 
     This is ``SelfTrainingClassifier(SVC(probability=True))``. The machine sees row numbers and looks the distances
-    up: computed once for all rounds, they take a tenth of the time.
+    up, computed once for all rounds. On 1,500 rows the answers are the same, with 300 labels in a ninth of the time.
     """
     squares = euclidean_distances(X.astype(float), squared=True)
 
@@ -140,7 +141,7 @@ def draw_figure(errors: Errors, path: Path) -> None:
     ax.minorticks_off()
     ax.grid(axis="y", alpha=0.25)
     ax.spines[["top", "right"]].set_visible(False)
-    ax.set_title(f"{N_ROWS:,} handwritten digits, ten classes, everything at its defaults", loc="left", fontsize=11)
+    ax.set_title(f"{N_ROWS:,} handwritten digits, ten classes, default settings", loc="left", fontsize=11)
     ax.legend(frameon=False)
     figure.savefig(path, dpi=130)
     plt.close(figure)
