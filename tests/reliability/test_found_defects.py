@@ -4,6 +4,7 @@ import errno
 import os
 import threading
 import warnings
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -21,6 +22,7 @@ from halfmoon.planning import plan
 from halfmoon.regularizers import MatrixRegularizer, PowerRegularizer
 from halfmoon.runtime import executor
 from halfmoon.runtime.atomic_write import atomic_write
+from halfmoon.runtime.distributed import DaskExecutor
 from halfmoon.runtime.spool import write_rows
 from halfmoon.solvers import solve_sdd
 from halfmoon.tables import write_columns
@@ -282,6 +284,10 @@ def fail(*arguments):
     raise MemoryError("injected")
 
 
+def fail_with(error):
+    raise error
+
+
 @pytest.mark.parametrize("name", ["_Job.run", "limit_openmp_here", "_Batch.deliver"])
 def test_errors_on_the_way_to_a_task_are_raised(monkeypatch, name):
     """They ended the worker, and the caller waited for it for ever."""
@@ -305,6 +311,19 @@ def test_threads_that_end_before_their_tasks_are_noticed(monkeypatch):
     monkeypatch.setattr(executor, "_work", fail)
     with executor.ThreadExecutor(2) as threads, pytest.raises(RuntimeError, match="All worker threads ended"):
         list(threads.map(pow, 2, range(20)))
+
+
+def test_a_worker_that_dies_while_it_is_sent_something(monkeypatch):
+    """The fit ended with "Stream is closed"."""
+    monkeypatch.setattr("halfmoon.runtime.distributed.PAUSE", 0.0)
+    client, broken = mock.Mock(), [OSError("Stream is closed")] * 3
+    client.nthreads.return_value = {"worker": 1}
+    client.scatter.side_effect = lambda parcel, **how: fail_with(broken.pop()) if broken else parcel
+    client.submit = lambda call, task, parcel, item, pure: mock.Mock(result=lambda: call(task, parcel, item))
+    assert list(DaskExecutor(client).map(pow, 2, range(5))) == [1, 2, 4, 8, 16]
+    broken += [OSError("Stream is closed")] * 9
+    with pytest.raises(RuntimeError, match="they keep dying"):
+        list(DaskExecutor(client).map(pow, 2, range(5)))
 
 
 def test_k_means_uses_one_thread_of_openmp(X, monkeypatch):

@@ -13,6 +13,7 @@ import pytest
 
 from halfmoon import load, save
 from halfmoon.exceptions import DataFileError
+from halfmoon.runtime.spool import is_on_disk
 from halfmoon.tables import Recipe, Table, fit_table, read_table, write_columns
 from halfmoon.tables._dates import AmbiguousDatesError, as_days, date_format
 from halfmoon.tables._prepare import plan_preparation, typed_features
@@ -221,7 +222,10 @@ def test_arrays_of_any_kind_of_number(tmp_path, rng, dtype):
     packed = read_table(tmp_path / "x.npz", target="y")
     np.testing.assert_array_equal(whole.X, X.astype(np.float64))
     np.testing.assert_array_equal(whole.X, packed.X)
-    assert whole.X.dtype == (np.float32 if dtype[-2:] in ("f2", "f4") else np.float64)
+    assert whole.X.dtype == {"<f2": np.float16, "<f4": np.float32, ">f4": np.float32, "<i2": np.float32}.get(
+        dtype, np.float64
+    )
+    assert is_on_disk(whole.X)
     assert whole.target.tolist() == packed.target.tolist() == [0, 1] * 6
 
 

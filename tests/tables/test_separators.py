@@ -7,6 +7,8 @@ from halfmoon.exceptions import DataFileError
 from halfmoon.tables import Recipe, fit_table, read_columns, read_table
 from halfmoon.tables._separators import find_dialect
 
+pytestmark = pytest.mark.filterwarnings("ignore::halfmoon.exceptions.DisconnectedGraphWarning")
+
 
 @pytest.fixture
 def write(tmp_path):

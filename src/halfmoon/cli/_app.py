@@ -22,6 +22,7 @@ from halfmoon.cli import (
     reproduce,
     suggest,
 )
+from halfmoon.cli._groups import ungrouped
 from halfmoon.cli._usage import Command, Commands
 
 __all__ = ["app"]
@@ -57,4 +58,4 @@ COMMANDS = (
 )  # fmt: skip
 
 for module in COMMANDS:
-    app.command(module.NAME, cls=Command, help=module.HELP, epilog=module.EXAMPLES)(module.command)
+    app.command(module.NAME, cls=Command, help=module.HELP, epilog=module.EXAMPLES)(ungrouped(module.command))

@@ -5,33 +5,41 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from halfmoon.cli._options import Fitting, Reading
+
 if TYPE_CHECKING:
-    from halfmoon.tables import Table
+    from halfmoon.tables import Recipe, Table
 
-__all__ = ["carried_columns", "joined", "need_target", "one_target", "read_data"]
+__all__ = ["carried_columns", "joined", "need_target", "one_target", "read_data", "recipe_of"]
 
 
-def read_data(
-    data: Path,
-    target: list[str] | None = None,
-    *,
-    ignore: list[str] | None = None,
-    categorical: list[str] | None = None,
-    text: list[str] | None = None,
-    day_first: bool | None = None,
-    separator: str | None = None,
-) -> Table:
-    """Read the data that a model is fitted to."""
+def read_data(data: Path, target: list[str] | None, reading: Reading, *, on_disk: bool = False) -> Table:
+    """Read the data that a model is fitted to; `on_disk` leaves rows of Parquet files there."""
     from halfmoon.tables import read_table
 
     return read_table(
         data,
         target=one_target(target),
-        ignore=ignore or (),
-        categorical=categorical or (),
-        text=text or (),
-        day_first=day_first,
-        separator=separator,
+        ignore=reading.ignore or (),
+        categorical=reading.categorical or (),
+        text=reading.text or (),
+        day_first=reading.day_first,
+        separator=reading.separator,
+        on_disk=on_disk,
+    )
+
+
+def recipe_of(fitting: Fitting, task: str | None, **more: Any) -> Recipe:
+    """Return how to fit a table, as the options say."""
+    from halfmoon.tables import Recipe
+
+    return Recipe(
+        task=task,
+        n_landmarks=fitting.landmarks,
+        n_neighbors=fitting.neighbors,
+        standardize=fitting.standardize,
+        seed=fitting.seed,
+        **more,
     )
 
 

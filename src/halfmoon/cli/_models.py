@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from halfmoon.cli._data import need_target, read_data
+from halfmoon.cli._options import Fitting, Reading, Task
 from halfmoon.exceptions import DataFileError
 
 if TYPE_CHECKING:
     from halfmoon import DataDependentKernel
-    from halfmoon.tables import TableModel
+    from halfmoon.tables import Table, TableModel
 
 __all__ = [
-    "check_no_options",
     "fit_line",
     "is_data",
     "kernel_in",
@@ -20,6 +22,7 @@ __all__ = [
     "load_model",
     "quality_facts",
     "quality_lines",
+    "table_or_model",
     "unwrapped",
 ]
 
@@ -86,13 +89,29 @@ def kernel_in(model: Any) -> DataDependentKernel | None:
     return next((kernel for kernel in kernels if hasattr(kernel, "warped_")), None)
 
 
-def check_no_options(path: Path, **given: Any) -> None:
-    """Refuse options that say how to fit, where a model is there already."""
+def table_or_model(
+    source: Path, target: list[str] | None, task: Task | None, unlabeled: str | None, reading: Reading, fitting: Fitting
+) -> Table | None:
+    """Return the labelled table to fit a model to; None for the file of a model, beside which such options are refused.
+
+    The seed is no such option: it has a value where none is given.
+    """
+    if task == Task.cluster:
+        raise ValueError("Clusters have no labels to look at: --task is classify or regress.")
+    if is_data(source):
+        table = read_data(source, target, reading)
+        need_target(table)
+        return table
+    given = (
+        {"target": target, "task": task, "unlabeled": unlabeled} | asdict(reading) | asdict(fitting) | {"seed": None}
+    )
     named = next((name for name, value in given.items() if value is not None), None)
     if named is not None:
         raise ValueError(
-            f"{path}: this is a model, which is not fitted again. Leave --{named.replace('_', '-')} out, or name data."
+            f"{source}: this is a model, which is not fitted again. Leave --{named.replace('_', '-')} out, or name "
+            "data."
         )
+    return None
 
 
 def quality_lines(model: Any) -> list[str]:

@@ -1,8 +1,9 @@
-"""Arguments and options that several commands share."""
+"""Arguments and options that several commands share, alone and in groups."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -14,6 +15,7 @@ __all__ = [
     "Checkpoint",
     "Data",
     "DayFirst",
+    "Fitting",
     "Id",
     "Ignore",
     "Json",
@@ -22,12 +24,15 @@ __all__ = [
     "MaxMemory",
     "Model",
     "Neighbors",
+    "Out",
     "Quiet",
+    "Reading",
     "Seed",
     "Separator",
     "Standardize",
     "Target",
     "Task",
+    "TaskOfLabels",
     "Text",
     "Unlabeled",
     "examples",
@@ -104,6 +109,13 @@ Landmarks = Annotated[
 Neighbors = Annotated[
     int | None, typer.Option(metavar="N", min=1, help="Neighbours in the graph; by default 5, for clusters 10.")
 ]
+Out = Annotated[
+    Path,
+    typer.Option(
+        "--out", "-o", metavar="FILE", help="CSV, TSV, Parquet, Feather or NPZ file to write.", show_default=False
+    ),
+]
+TaskOfLabels = Annotated[Task | None, typer.Option(help="classify or regress; by default as the target suggests.")]
 Seed = Annotated[int, typer.Option(metavar="N", min=0, help="Seed of everything that is drawn.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors, and what --json asks for.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
@@ -134,6 +146,27 @@ Checkpoint = Annotated[
     Path | None,
     typer.Option(metavar="FOLDER", help="Keep what is finished there; a run that was killed goes on from it."),
 ]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a data file is read."""
+
+    ignore: Ignore = None
+    categorical: Categorical = None
+    text: Text = None
+    day_first: DayFirst = None
+    separator: Separator = None
+
+
+@dataclass(frozen=True)
+class Fitting:
+    """How a model is fitted."""
+
+    landmarks: Landmarks = None
+    neighbors: Neighbors = None
+    standardize: Standardize = None
+    seed: Seed = 0
 
 
 def examples(*lines: str) -> str:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from halfmoon.cli import _options as o
-from halfmoon.cli._data import need_target, read_data
-from halfmoon.cli._models import check_no_options, is_data, load_model
+from halfmoon.cli._data import recipe_of
+from halfmoon.cli._models import load_model, table_or_model
 from halfmoon.cli._report import reporting
 
 if TYPE_CHECKING:
@@ -31,18 +31,12 @@ def command(
             metavar="DATA|MODEL", help="A data file or folder, to which a model is fitted, or a file written by fit."
         ),
     ],
+    *,
     target: o.Target = None,
-    task: Annotated[o.Task | None, typer.Option(help="classify or regress; by default as the target suggests.")] = None,
+    task: o.TaskOfLabels = None,
     unlabeled: o.Unlabeled = None,
-    ignore: o.Ignore = None,
-    categorical: o.Categorical = None,
-    text: o.Text = None,
-    day_first: o.DayFirst = None,
-    separator: o.Separator = None,
-    standardize: o.Standardize = None,
-    landmarks: o.Landmarks = None,
-    neighbors: o.Neighbors = None,
-    seed: o.Seed = 0,
+    reading: o.Reading,
+    fitting: o.Fitting,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -61,32 +55,12 @@ def command(
         if out is not None:
             report.writes(out)
         with report.working("reading"):
-            from halfmoon.tables import OUT_SUFFIXES, Recipe, check_writable, fit_table, write_columns
+            from halfmoon.tables import OUT_SUFFIXES, check_writable, fit_table, write_columns
 
             if out is not None:
                 check_writable(out, OUT_SUFFIXES, inputs=(source,))
-            table = None
-            if not is_data(source):
-                check_no_options(source, target=target, task=task, landmarks=landmarks, neighbors=neighbors)
-            else:
-                table = read_data(
-                    source,
-                    target,
-                    ignore=ignore,
-                    categorical=categorical,
-                    text=text,
-                    day_first=day_first,
-                    separator=separator,
-                )
-                need_target(table)
-        recipe = Recipe(
-            task=None if task is None else task.value,
-            n_landmarks=landmarks,
-            n_neighbors=neighbors,
-            standardize=standardize,
-            unlabeled=unlabeled,
-            seed=seed,
-        )
+            table = table_or_model(source, target, task, unlabeled, reading, fitting)
+        recipe = recipe_of(fitting, None if task is None else task.value, unlabeled=unlabeled)
         with report.working("checking"):
             model = load_model(source) if table is None else fit_table(table, recipe, report.note)
             issues = _with_names(model, table)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from halfmoon.cli import _options as o
-from halfmoon.cli._data import carried_columns, joined, read_data
+from halfmoon.cli._data import carried_columns, joined, read_data, recipe_of
 from halfmoon.cli._models import fit_line
 from halfmoon.cli._report import reporting
 
@@ -23,21 +23,15 @@ EXAMPLES = o.examples(
 def command(
     data: o.Data,
     clusters: Annotated[int, typer.Option("-k", "--clusters", metavar="K", min=1, help="Number of clusters.")],
+    *,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", metavar="FILE", help="Where to write; DATA.clusters.csv unless given."),
     ] = None,
     ids: o.Id = None,
     keep: o.Keep = False,
-    landmarks: o.Landmarks = None,
-    neighbors: o.Neighbors = None,
-    ignore: o.Ignore = None,
-    categorical: o.Categorical = None,
-    text: o.Text = None,
-    day_first: o.DayFirst = None,
-    separator: o.Separator = None,
-    standardize: o.Standardize = None,
-    seed: o.Seed = 0,
+    reading: o.Reading,
+    fitting: o.Fitting,
     quiet: o.Quiet = False,
     as_json: o.Json = False,
 ) -> None:
@@ -46,28 +40,14 @@ def command(
         with report.working("reading"):
             import numpy as np
 
-            from halfmoon.tables import OUT_SUFFIXES, Recipe, check_writable, fit_table, write_columns
+            from halfmoon.tables import OUT_SUFFIXES, check_writable, fit_table, write_columns
 
             place = Path(f"{data.resolve().stem}.clusters.csv") if out is None else out
             report.writes(place)
             check_writable(place, OUT_SUFFIXES, inputs=(data,))
-            table = read_data(
-                data,
-                ignore=ignore,
-                categorical=categorical,
-                text=text,
-                day_first=day_first,
-                separator=separator,
-            )
-            carried = carried_columns(data, table, ids, keep, separator)
-        recipe = Recipe(
-            task="cluster",
-            n_clusters=clusters,
-            n_landmarks=landmarks,
-            n_neighbors=neighbors,
-            standardize=standardize,
-            seed=seed,
-        )
+            table = read_data(data, None, reading)
+            carried = carried_columns(data, table, ids, keep, reading.separator)
+        recipe = recipe_of(fitting, "cluster", n_clusters=clusters)
         with report.working("clustering"):
             model = fit_table(table, recipe, report.note)
         labels = model.estimator.labels_

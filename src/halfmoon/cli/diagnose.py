@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from halfmoon.cli import _options as o
-from halfmoon.cli._data import need_target, read_data
-from halfmoon.cli._models import check_no_options, fit_line, is_data, kernel_in, load_any, quality_facts, unwrapped
+from halfmoon.cli._data import recipe_of
+from halfmoon.cli._models import fit_line, kernel_in, load_any, quality_facts, table_or_model, unwrapped
 from halfmoon.cli._report import reporting
 
 NAME = "diagnose"
@@ -26,53 +26,24 @@ def command(
             show_default=False,
         ),
     ],
+    *,
     target: o.Target = None,
-    task: Annotated[o.Task | None, typer.Option(help="classify or regress; by default as the target suggests.")] = None,
-    landmarks: o.Landmarks = None,
-    neighbors: o.Neighbors = None,
+    task: o.TaskOfLabels = None,
     unlabeled: o.Unlabeled = None,
-    ignore: o.Ignore = None,
-    categorical: o.Categorical = None,
-    text: o.Text = None,
-    day_first: o.DayFirst = None,
-    separator: o.Separator = None,
-    standardize: o.Standardize = None,
-    seed: o.Seed = 0,
+    reading: o.Reading,
+    fitting: o.Fitting,
     quiet: o.Quiet = False,
     as_json: o.Json = False,
 ) -> None:
     """Print the diagnosis of a model, of one fitted here or of a saved one."""
     with reporting(quiet, as_json) as report:
         with report.working("reading"):
-            from halfmoon.tables import Recipe, fit_table
+            from halfmoon.tables import fit_table
 
-            table = None
-            if task == o.Task.cluster:
-                raise ValueError("diagnose looks at labels: --task is classify or regress.")
-            if not is_data(source):
-                check_no_options(source, target=target, task=task, landmarks=landmarks, neighbors=neighbors)
-                model = load_any(source)
-            else:
-                table = read_data(
-                    source,
-                    target,
-                    ignore=ignore,
-                    categorical=categorical,
-                    text=text,
-                    day_first=day_first,
-                    separator=separator,
-                )
-                need_target(table)
-        recipe = Recipe(
-            task=None if task is None else task.value,
-            n_landmarks=landmarks,
-            n_neighbors=neighbors,
-            standardize=standardize,
-            unlabeled=unlabeled,
-            seed=seed,
-        )
+            table = table_or_model(source, target, task, unlabeled, reading, fitting)
+        recipe = recipe_of(fitting, None if task is None else task.value, unlabeled=unlabeled)
         with report.working("diagnosing" if table is None else "fitting"):
-            model = model if table is None else fit_table(table, recipe, report.note)
+            model = load_any(source) if table is None else fit_table(table, recipe, report.note)
             lines, facts = _diagnosed(model)
         for line in lines:
             report.show(line)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from halfmoon.cli import _options as o
-from halfmoon.cli._data import need_target, one_target, read_data
+from halfmoon.cli._data import need_target, read_data, recipe_of
 from halfmoon.cli._models import fit_line, quality_facts, quality_lines
 from halfmoon.cli._report import reporting
 
@@ -27,25 +27,19 @@ EXAMPLES = o.examples(
 def command(
     data: o.Data,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="MODEL", help="Where to save.", show_default=False)],
+    *,
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is no model.")] = False,
     target: o.Target = None,
     task: Annotated[
         o.Task | None, typer.Option(help="What to do; by default classify or regress, as the target suggests.")
     ] = None,
     clusters: Annotated[int | None, typer.Option("-k", "--clusters", min=1, help="Clusters, for cluster.")] = None,
-    landmarks: o.Landmarks = None,
-    neighbors: o.Neighbors = None,
     tune: Annotated[bool, typer.Option("--tune", help="Choose parameters by cross-validation on the labels.")] = False,
     unlabeled: o.Unlabeled = None,
-    ignore: o.Ignore = None,
-    categorical: o.Categorical = None,
-    text: o.Text = None,
-    day_first: o.DayFirst = None,
-    separator: o.Separator = None,
-    standardize: o.Standardize = None,
+    reading: o.Reading,
+    fitting: o.Fitting,
     checkpoint: o.Checkpoint = None,
     max_memory: o.MaxMemory = None,
-    seed: o.Seed = 0,
     quiet: o.Quiet = False,
     as_json: o.Json = False,
 ) -> None:
@@ -55,7 +49,8 @@ def command(
         with report.working("reading"):
             from halfmoon import save
             from halfmoon.persistence import is_model_file
-            from halfmoon.tables import Recipe, check_writable, fit_table, lies_on_disk, read_rows
+            from halfmoon.runtime.spool import is_on_disk
+            from halfmoon.tables import check_writable, fit_table
 
             _check_task(task, clusters, tune, on_disk=checkpoint is not None or max_memory is not None)
             check_writable(out, inputs=(data,))
@@ -63,32 +58,20 @@ def command(
                 raise ValueError(
                     f"{out}: there is a file that is no model. Name another one, or replace it with --force."
                 )
-            if lies_on_disk(data) or (max_memory is not None and data.suffix.lower() == ".parquet"):
-                table = read_rows(data, target=one_target(target), ignore=ignore or ())
+            on_disk = max_memory is not None and data.suffix.lower() == ".parquet"
+            table = read_data(data, target, reading, on_disk=on_disk)
+            if is_on_disk(table.X):
                 report.note(
                     f"the rows stay on disk, {table.X.nbytes / 1e6:,.1f} MB; what is made of them is in temporary files"
                 )
-            else:
-                table = read_data(
-                    data,
-                    target,
-                    ignore=ignore,
-                    categorical=categorical,
-                    text=text,
-                    day_first=day_first,
-                    separator=separator,
-                )
         if task != o.Task.cluster:
             need_target(table)
-        recipe = Recipe(
-            task=None if task is None else task.value,
+        recipe = recipe_of(
+            fitting,
+            None if task is None else task.value,
             n_clusters=clusters,
-            n_landmarks=landmarks,
-            n_neighbors=neighbors,
             tune=tune,
-            standardize=standardize,
             unlabeled=unlabeled,
-            seed=seed,
             checkpoint=checkpoint,
             max_memory=max_memory,
         )

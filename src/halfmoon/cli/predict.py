@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -30,12 +29,7 @@ EXAMPLES = o.examples(
 def command(
     model: o.Model,
     data: o.Data,
-    out: Annotated[
-        Path,
-        typer.Option(
-            "--out", "-o", metavar="FILE", help="CSV, TSV, Parquet, Feather or NPZ file to write.", show_default=False
-        ),
-    ],
+    out: o.Out,
     proba: Annotated[
         bool, typer.Option("--proba", help="Add the probability of every class; for numbers, their deviation.")
     ] = False,

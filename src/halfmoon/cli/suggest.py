@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -39,12 +38,7 @@ class Strategy(StrEnum):
 def command(
     model: o.Model,
     data: o.Data,
-    out: Annotated[
-        Path,
-        typer.Option(
-            "--out", "-o", metavar="FILE", help="CSV, TSV, Parquet, Feather or NPZ file to write.", show_default=False
-        ),
-    ],
+    out: o.Out,
     n: Annotated[int, typer.Option("--n", "-n", metavar="N", min=1, help="How many rows.")] = 10,
     strategy: Annotated[Strategy, typer.Option(help="What makes a row worth a label.")] = Strategy.auto,
     separator: o.Separator = None,

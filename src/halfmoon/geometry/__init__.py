@@ -1,7 +1,7 @@
 """What the data say before any label: landmarks, the restricted regulariser, interpolation (sections 2 to 4)."""
 
+from halfmoon.geometry._averages import weighted_mean as weighted_mean  # for the packages above, as all "import X as X"
 from halfmoon.geometry._geometry import Geometry
-from halfmoon.geometry._geometry import weighted_mean as weighted_mean  # for the packages above, as all "import X as X"
 from halfmoon.geometry._interpolation import (
     interpolate,
     interpolation_masses,

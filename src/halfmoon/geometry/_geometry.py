@@ -15,6 +15,8 @@ from scipy import sparse
 from halfmoon._validation import check_points
 from halfmoon.geometry import _stages as stages
 from halfmoon.geometry._append import AppendedRows, append_to_graph, check_new_rows
+from halfmoon.geometry._averages import shepard_weights, weighted_mean
+from halfmoon.geometry._changes import ALL_BUT_LANDMARKS, changes_only_powers, stale_stages
 from halfmoon.geometry._interpolator import Interpolator
 from halfmoon.geometry._landmarks import check_landmarks
 from halfmoon.geometry._restriction import Restriction, restrict_further, warn_about
@@ -34,36 +36,6 @@ Matrix = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 T_ACCURACY = 1e-3  # T = Q^+ E A^-1 amplifies solve errors by the condition of A: solve more accurately than A
-
-
-# What a setting decides first; everything downstream of it is computed again when it changes.
-STAGES = {
-    "metric": "index",
-    "graph_params": "index",
-    "n_neighbors": "graph",
-    "weights": "graph",
-    "graph": "graph",
-    "neighbors": "graph",
-    "regularizer": "regularizer",
-    "ridge": "regularizer",
-    "normalized": "regularizer",
-    "n_landmarks": "landmarks",
-    "landmarks": "landmarks",
-    "random_state": "landmarks",
-    "powers": "restrictions",
-    "eps": "restrictions",
-    "solver": "restrictions",
-    "memory": None,
-    "n_jobs": None,
-}
-DOWNSTREAM = {
-    "index": {"index", "graph", "regularizer", "restrictions"},
-    "graph": {"graph", "regularizer", "restrictions"},
-    "regularizer": {"regularizer", "restrictions"},
-    "landmarks": {"landmarks", "restrictions"},
-    "restrictions": {"restrictions"},
-    None: set(),
-}
 
 
 @storable
@@ -209,9 +181,7 @@ class Geometry:
         if self.appended is not None:
             return self.refresh().replace(**changes)
         labeled = changes.pop("labeled", self.labeled)
-        changed = {STAGES[name] for name, value in changes.items() if getattr(self.settings, name) is not value}
-        changed |= {"landmarks"} if labeled is not self.labeled else set()
-        stale = set().union(*(DOWNSTREAM[stage] for stage in changed))
+        stale = stale_stages(self.settings, changes, other_labels=labeled is not self.labeled)
         mask = None if labeled is None else np.asarray(labeled, dtype=bool)
         return _build(self.X, mask, replace(self.settings, **changes), earlier=self, stale=stale)
 
@@ -277,7 +247,7 @@ class Geometry:
         """
         if self.appended is None:
             return self
-        return _build(self.X, self.labeled, self.settings, earlier=self, stale=DOWNSTREAM["index"])
+        return _build(self.X, self.labeled, self.settings, earlier=self, stale=ALL_BUT_LANDMARKS)
 
     def fewer_landmarks(self, places: ArrayLike) -> Geometry:
         """Return the geometry with some of the landmarks: blocks of the same matrices, without a solve."""
@@ -479,8 +449,7 @@ def _build(
         S = piece("landmarks", partial(stages.choose_landmarks, X, labeled, settings))  # sections 3 and 5.1
     else:
         S = earlier.landmarks
-    reusable = earlier is not None and (not fresh("restrictions") or stale == _only_powers(earlier, settings))
-    kept = earlier._restrictions if earlier is not None and reusable else {}
+    kept = {} if earlier is None or stale is None else _kept_restrictions(earlier, settings, stale)
     give_back()
     restrictions = stages.restrict(Q, S, settings, kept)  # eq. 7, Theorem 4.4
     worst = max(restrictions.values(), key=lambda restriction: restriction.error_bound)
@@ -491,30 +460,9 @@ def _build(
     return Geometry(index, W, Q, S, settings, labeled, restrictions)
 
 
-def _only_powers(earlier: Geometry, settings: GeometrySettings) -> set[str]:
-    """Return the stage of the restrictions if nothing but the wanted powers has changed: old blocks still hold."""
-    same = replace(settings, powers=earlier.settings.powers) == earlier.settings if _comparable(settings) else False
-    return {"restrictions"} if same else set()
-
-
-def _comparable(settings: GeometrySettings) -> bool:
-    """Return whether settings can be compared by value: arrays and graphs cannot."""
-    values = [getattr(settings, field.name) for field in fields(settings)]
-    arrays = any(isinstance(value, np.ndarray) or sparse.issparse(value) for value in values)
-    return settings.neighbors is None and not arrays
-
-
-def shepard_weights(distances: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return Shepard weights, 1 / d^2 scaled to sum 1; points at distance 0 share all the weight."""
-    nearest = distances[:, :1]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        weights = np.where(nearest > 0.0, (nearest / distances) ** 2, distances == 0.0)
-    return weights / weights.sum(axis=1, keepdims=True)
-
-
-def weighted_mean(values: Matrix, points: Indices, weights: Matrix) -> Matrix:
-    """Return sum_j weights_ij values[points_ij] for every row i."""
-    means = np.zeros((len(points), values.shape[1]))
-    for j in range(points.shape[1]):
-        means += weights[:, j, None] * values[points[:, j]]
-    return means
+def _kept_restrictions(earlier: Geometry, settings: GeometrySettings, stale: set[str]) -> Mapping[int, Restriction]:
+    """Return the blocks of an earlier geometry that still hold."""
+    hold = "restrictions" not in stale or (
+        stale == {"restrictions"} and changes_only_powers(earlier.settings, settings)
+    )
+    return earlier._restrictions if hold else {}

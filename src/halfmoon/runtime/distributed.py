@@ -6,6 +6,7 @@ that dies costs the tasks it was running: they run again elsewhere, with the sam
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import is_dataclass
@@ -22,6 +23,7 @@ Result = TypeVar("Result")
 
 PATIENCE = 300  # seconds until a cluster without workers counts as broken
 LARGE = 1 << 20  # bytes from which on an item goes to a worker directly, not through the scheduler
+PAUSE = 0.5  # seconds in which the scheduler notices that a worker is gone
 LOSSES = 5  # times that all copies of what was sent may be lost before the cluster counts as broken
 
 
@@ -66,14 +68,19 @@ class _Batch:
 
     def __init__(self, client: Any, task: Callable[..., Any], prepared: Any) -> None:
         self.client, self.task, self.prepared = client, task, prepared
-        self.sent = self._send()
         self.pending: deque[tuple[Any, Any]] = deque()  # items and their futures
         self.losses = 0
+        self.sent = self._send(prepared, broadcast=True)  # to every worker, so that no single one is needed
 
-    def _send(self) -> Any:
-        """Send what is prepared to every worker, so that no single one is needed."""
-        self.client.wait_for_workers(1, timeout=PATIENCE)
-        return self.client.scatter(_Parcel(self.prepared), broadcast=True, hash=False)
+    def _send(self, content: Any, *, broadcast: bool = False) -> Any:
+        """Send something to workers, and again if one of them dies on the way."""
+        while True:
+            self.client.wait_for_workers(1, timeout=PATIENCE)
+            try:
+                return self.client.scatter(_Parcel(content), broadcast=broadcast, hash=False)
+            except OSError as error:  # the connection to a worker ended
+                self._count_loss(error)
+                time.sleep(PAUSE)
 
     def results(self, items: Iterable[Any]) -> Iterator[Any]:
         """Yield the results in order."""
@@ -89,7 +96,7 @@ class _Batch:
         from dask.sizeof import sizeof
 
         if sizeof(vars(item) if is_dataclass(item) else item) > LARGE:
-            item = self.client.scatter(_Parcel(item), hash=False)
+            item = self._send(item)
         return self.client.submit(_call, self.task, self.sent, item, pure=False)
 
     def _next(self) -> Any:
@@ -98,20 +105,23 @@ class _Batch:
         while True:
             try:
                 result = self.pending[0][1].result()
-            except FutureCancelledError:  # every worker that held what was sent has died
-                self._send_again()
+            except FutureCancelledError as error:  # every worker that held what was sent has died
+                self._send_again(error)
                 continue
             self.pending.popleft()
             return result
 
-    def _send_again(self) -> None:
+    def _count_loss(self, error: Exception) -> None:
         self.losses += 1
         if self.losses > LOSSES:
             raise RuntimeError(
                 f"The workers of the Dask cluster lost what was sent to them {self.losses} times: they keep dying. "
                 "Look at their logs; most often they need more memory (memory_limit)."
-            ) from None
-        self.sent = self._send()
+            ) from error
+
+    def _send_again(self, error: Exception) -> None:
+        self._count_loss(error)
+        self.sent = self._send(self.prepared, broadcast=True)
         self.pending = deque((item, self._submit(item)) for item, _ in self.pending)
 
     def cancel(self) -> None:

@@ -91,6 +91,11 @@ class LapClassifier(ClassifierMixin, LapEstimator):
             self.calibration_ = Calibration.fit(self.held_out_values(), problem.training.targets, problem.weights)
         return self
 
+    @property
+    def _added(self) -> Matrix:
+        """The offsets of the classes."""
+        return self._offsets
+
     def shares(self, problem: LearningProblem) -> NDArray[np.float64] | None:
         """Return the shares of the classes that the user knows."""
         if self.priors is None or problem.classes is None:

@@ -2,8 +2,9 @@
 
 from halfmoon.tables._fit import PreparedTable, Recipe, fit_table, prepare_table
 from halfmoon.tables._model import TableModel
-from halfmoon.tables._open_rows import lies_on_disk, open_rows, read_rows
+from halfmoon.tables._open_rows import open_rows
 from halfmoon.tables._read import IN_SUFFIXES, read_columns, read_table
+from halfmoon.tables._read_rows import lies_on_disk, read_rows
 from halfmoon.tables._table import Table, known_columns
 from halfmoon.tables._targets import class_names, class_texts, given_labels, labeled_rows, regression_values
 from halfmoon.tables._write import OUT_SUFFIXES, check_writable, write_columns

@@ -1,4 +1,4 @@
-"""Read NPY and NPZ files: features are a matrix of any kind of number."""
+"""Read NPZ files: features are a matrix of any kind of number."""
 
 from __future__ import annotations
 
@@ -10,28 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halfmoon.exceptions import DataFileError
-from halfmoon.tables._table import Table, as_cells, first_line, known_columns
+from halfmoon.tables._table import Table, first_line, known_columns, target_cells
 from halfmoon.tables._wanted import Wanted
 
-__all__ = ["read_npy", "read_npz"]
-
-
-def read_npy(path: Path, wanted: Wanted) -> Table:
-    """Read a matrix of features; the target is another NPY file, with one value per row."""
-    wanted.check_no_separator(path)
-    wanted.check_no_names(path)
-    X = _load(path)
-    if not _is_matrix(X):
-        raise DataFileError(f"{path}: features are a two-dimensional array of numbers. It has shape {X.shape}.")
-    if wanted.target is None:
-        return Table(path, _as_floats(X))
-    place = Path(wanted.target)
-    if not place.is_file():
-        raise DataFileError(
-            f"{path}: an NPY file has no columns, so the target is another NPY file, and there is no file {place}. "
-            "Save features and labels together with numpy.savez('data.npz', X=X, y=y), or name the file of the labels."
-        )
-    return Table(path, _as_floats(X), _target(path, X, wanted.target, _load(place)), wanted.target)
+__all__ = ["read_npz"]
 
 
 def read_npz(path: Path, wanted: Wanted) -> Table:
@@ -53,18 +35,18 @@ def read_npz(path: Path, wanted: Wanted) -> Table:
     if target is not None:
         if target not in arrays:
             raise DataFileError(f"{path}: there is no array {target!r}. {known_columns(target, list(arrays))}")
-        y = _target(path, X, target, arrays[target])
+        y = target_cells(path, target, arrays[target], X.shape[0])
     shape = None if X.ndim == 2 else (X.shape[1], X.shape[2], X.shape[3] if X.ndim == 4 else 1)
     X = X if shape is None else X.reshape(X.shape[0], math.prod(shape))
     return Table(path, _as_floats(X), y, target, image_shape=shape)
 
 
-def _load(path: Path) -> Any:
-    """Return the array of a file, or the arrays of an archive by name."""
+def _load(path: Path) -> dict[str, NDArray[Any]]:
+    """Return the arrays of an archive by name."""
     try:
         loaded = np.load(path, allow_pickle=False)
-        if isinstance(loaded, np.ndarray):
-            return loaded
+        if isinstance(loaded, np.ndarray):  # a file of one array, by another name
+            return {"X": loaded}
         with loaded as archive:
             return {name: archive[name] for name in archive.files}
     except Exception as error:  # numpy and zipfile raise a dozen kinds for damaged files
@@ -84,15 +66,3 @@ def _as_floats(X: NDArray[Any]) -> NDArray[Any]:
     if X.dtype.kind == "f" and X.dtype.itemsize <= 4:
         return np.asarray(X, dtype=np.float32)
     return np.asarray(X, dtype=np.float64)
-
-
-def _target(path: Path, X: NDArray[Any], name: str, values: NDArray[Any]) -> NDArray[Any]:
-    """Return the target as cells; there must be one for every row."""
-    if values.ndim == 2 and values.shape[0] == X.shape[0] and values.shape[1] > 1:
-        raise DataFileError(
-            f"{path}: {name!r} has {values.shape[1]} targets per row, and a model has one. Save each column as an "
-            "array of its own and fit a model for each."
-        )
-    if values.shape not in ((X.shape[0],), (X.shape[0], 1)):
-        raise DataFileError(f"{path}: {name!r} has shape {values.shape} and X has {X.shape[0]} rows. Give one per row.")
-    return as_cells(values.ravel().astype(object))

@@ -15,10 +15,11 @@ from halfmoon.active_learning import suggest
 from halfmoon.exceptions import UnseenCategoryWarning
 from halfmoon.runtime.storable import storable
 from halfmoon.semi_supervised import Explanation, LabelIssues
-from halfmoon.tables._open_rows import lies_on_disk, read_rows
 from halfmoon.tables._prepare import typed_features, unseen_categories
 from halfmoon.tables._read import read_table
+from halfmoon.tables._read_rows import read_rows
 from halfmoon.tables._table import Table
+from halfmoon.tables._wanted import Wanted
 
 __all__ = ["TableModel"]
 
@@ -89,7 +90,8 @@ class TableModel(BaseEstimator):
     def read(self, path: str | Path, target: str | None = None, separator: str | None = None) -> Table:
         """Read a data file for this model; rows of formats that it was fitted to on disk stay there."""
         names = self.facts.get("columns")
-        if lies_on_disk(Path(path)) or (names is not None and Path(path).suffix.lower() == ".parquet"):
+        if names is not None and (Path(path).is_dir() or Path(path).suffix.lower() == ".parquet"):
+            Wanted(separator=separator).check_no_separator(Path(path))
             return read_rows(path, target=target, columns=names)
         return read_table(path, target=target, separator=separator, columns=self.columns, image_shape=self.image_shape)
 

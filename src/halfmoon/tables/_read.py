@@ -8,9 +8,10 @@ from typing import Any
 
 from halfmoon.exceptions import DataFileError
 from halfmoon.runtime.naming import naming
-from halfmoon.tables._arrays import read_npy, read_npz
+from halfmoon.tables._arrays import read_npz
 from halfmoon.tables._images import read_images
 from halfmoon.tables._libsvm import read_libsvm
+from halfmoon.tables._read_rows import column_names, lies_on_disk, read_rows
 from halfmoon.tables._separators import check_separator
 from halfmoon.tables._table import Table, first_line, take_target
 from halfmoon.tables._text import read_delimited
@@ -32,13 +33,15 @@ def read_table(
     separator: str | None = None,
     columns: dict[str, str] | None = None,
     image_shape: tuple[int, int, int] | None = None,
+    on_disk: bool = False,
 ) -> Table:
     r"""Read features and target of a data file.
 
     Parameters
     ----------
     path : str or Path
-        A file, read by its suffix, or a folder of images whose subfolders are the classes.
+        A file, read by its suffix, or a folder of images whose subfolders are the classes. Rows of `.npy` files, Zarr
+        arrays and folders of Parquet files stay on disk (`open_rows`).
     target : str, default=None
         Column of the target; name of an array in an NPZ file; another NPY file beside one of features. libsvm files
         and folders know theirs.
@@ -56,6 +59,8 @@ def read_table(
         Kind of every column that a model knows, see `TableModel`: text is read as it is written.
     image_shape : tuple of int, default=None
         Height, width and channels to bring images to; None finds them.
+    on_disk : bool, default=False
+        Leave the rows of a Parquet file on disk too.
 
     Returns
     -------
@@ -82,6 +87,8 @@ def read_table(
         None if separator is None else check_separator(separator),
         columns,
     )
+    if on_disk or lies_on_disk(path):
+        return _read_on_disk(path, wanted)
     table = read_images(path, image_shape, wanted) if path.is_dir() else _read_file(path, wanted)
     if not table.X.shape[0]:
         raise table.error("there are no rows of data.")
@@ -137,6 +144,16 @@ def _read_file(path: Path, wanted: Wanted) -> Table:
         return READERS[path.suffix.lower()](path, wanted)
 
 
+def _read_on_disk(path: Path, wanted: Wanted) -> Table:
+    """Return a table whose features stay on disk."""
+    wanted.check_no_separator(path)
+    if not path.exists() or column_names(path) is None:
+        wanted.check_no_names(path)
+    wanted.check_numbers_only(path)
+    with naming(path):
+        return read_rows(path, target=wanted.target, ignore=wanted.ignore)
+
+
 def _columns(path: Path, frame: Any, wanted: Wanted, **how: Any) -> Table:
     """Return the table of a data frame."""
     wanted.check_names(path, list(frame.columns))
@@ -186,7 +203,7 @@ READERS: dict[str, Reader] = {
     ".parquet": _read_arrow("read_parquet"),
     ".feather": _read_arrow("read_feather"),
     ".arrow": _read_arrow("read_feather"),
-    ".npy": read_npy,
+    ".npy": _read_on_disk,
     ".npz": read_npz,
     ".libsvm": read_libsvm,
     ".svmlight": read_libsvm,

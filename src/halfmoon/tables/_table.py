@@ -24,6 +24,7 @@ __all__ = [
     "known_columns",
     "listed",
     "take_target",
+    "target_cells",
 ]
 
 # Kinds of columns: numbers, names of categories, texts whose words count. There are dates and vectors besides.
@@ -98,6 +99,20 @@ def as_cells(values: Any) -> NDArray[Any]:
     column = np.empty(len(cells), dtype=object)
     column[:] = cells
     return column
+
+
+def target_cells(path: Path, name: str, values: NDArray[Any], n: int) -> NDArray[Any]:
+    """Return an array of targets as cells; there must be one for every row."""
+    if values.ndim == 2 and values.shape[0] == n and values.shape[1] > 1:
+        raise DataFileError(
+            f"{path}: {name!r} has {values.shape[1]} targets per row, and a model has one. Save each column as an "
+            "array of its own and fit a model for each."
+        )
+    if values.shape not in ((n,), (n, 1)):
+        raise DataFileError(
+            f"{path}: {name!r} has shape {values.shape} and there are {n} rows. Give one target per row."
+        )
+    return as_cells(values.ravel().astype(object))
 
 
 def known_columns(wanted: str, names: list[str]) -> str:

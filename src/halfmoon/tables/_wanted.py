@@ -94,6 +94,17 @@ class Wanted:
                     f"{path}: the column {names[0]!r} cannot be {wish}, the file does not name its columns."
                 )
 
+    def check_numbers_only(self, path: Path) -> None:
+        """Refuse requests for what is no number, of rows that stay on disk."""
+        for names, wish in ((self.categorical, "categorical"), (self.text, "text")):
+            if names:
+                raise DataFileError(
+                    f"{path}: the column {names[0]!r} cannot be {wish}: rows that stay on disk are numbers. Leave it "
+                    "out (ignore), or read the file into memory."
+                )
+        if self.day_first is not None:
+            raise DataFileError(f"{path}: rows that stay on disk are numbers, so that there are no dates to read.")
+
     def check_no_separator(self, path: Path) -> None:
         """Refuse a separator for files that are no text files."""
         if self.separator is not None:

@@ -40,11 +40,11 @@ def check_writable(path: Path, suffixes: tuple[str, ...] = (), inputs: tuple[Pat
 
 
 def _is_part(path: Path, source: Path) -> bool:
-    """Return whether a path is an input file, or an image in an input folder."""
+    """Return whether a path is an input file, or one of the files in an input folder."""
     if not (os.path.exists(path) and os.path.exists(source)):
         return False
     if source.is_dir():
-        return path.suffix.lower() in IMAGE_SUFFIXES and path.resolve().is_relative_to(source.resolve())
+        return path.suffix.lower() in (*IMAGE_SUFFIXES, ".parquet") and path.resolve().is_relative_to(source.resolve())
     return os.path.samefile(path, source)
 
 
