@@ -141,6 +141,7 @@ class Learner:
     def __init__(self, X: Any, **options: Any) -> None:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
+            _ignore_advice()
             self._unlabeled = LapRLSClassifier(instant_refits=True, **options).prepare(X)
         self.notes = [" ".join(str(warning.message).split()) for warning in caught]
         self._estimator = self._unlabeled  # the last one that was fitted: refits go on from it
@@ -178,8 +179,7 @@ class Learner:
     def _refitted(self, of_row: Indices) -> Model:
         estimator = copy.copy(self._estimator)  # refits leave copies as they were
         with warnings.catch_warnings():
-            for category in (LandmarkWarning, DisconnectedGraphWarning):
-                warnings.simplefilter("ignore", category)  # advice for scripts: here labels are still to come
+            _ignore_advice()
             estimator.refit(of_row)
         self._estimator = estimator
         return Model(estimator, per_class(estimator.decision_function_))
@@ -191,3 +191,9 @@ class Learner:
             return []
         points = suggest(self.kernel, n=count, random_state=0, exclude=settled)
         return self._row[points].tolist()
+
+
+def _ignore_advice() -> None:
+    """Drop advice for scripts: labels are still to come, and parts of the graph without one are suggested first."""
+    for category in (LandmarkWarning, DisconnectedGraphWarning):
+        warnings.simplefilter("ignore", category)

@@ -8,13 +8,15 @@ export class Classes {
     this.app = app;
     this.list = h("ul", { class: "hm-classes" });
     this.add = h("button", { class: "hm-add", type: "button", onclick: () => app.newClass() }, h("kbd", {}, "+"), "New class");
-    this.element = h("section", { "aria-label": "Classes" }, this.list, this.add);
+    this.hint = h("p", { class: "hm-quiet hm-small" }, "What is this? Type its name: that makes the first class.");
+    this.element = h("section", { "aria-label": "Classes" }, this.hint, this.list, this.add);
     this.keys = [];
   }
 
   show(classes, rows) {
     const names = classes.map(({ name }) => name);
     this.keys = keysOf(names);
+    this.hint.hidden = names.length > 0;
     if (this.list.children.length !== names.length || this.names !== names.join("\n")) {
       this.names = names.join("\n");
       this.list.replaceChildren(...names.map((name, i) => this.line(name, i)));
