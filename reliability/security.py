@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import subprocess
 import sys
 import tempfile
@@ -35,6 +34,12 @@ from halfmoon.cli._app import app
 assert CliRunner().invoke(app, ["info", "model.hm"]).exit_code in (0, 2)
 """
 
+NO_LISTENER = """
+import psutil
+listening = [c for c in psutil.Process().net_connections() if c.status == psutil.CONN_LISTEN]
+assert not listening, listening
+"""
+
 
 def _formula_cells(rng: np.random.Generator) -> None:
     """No cell of a text file begins like a formula, unless it is a number."""
@@ -51,16 +56,18 @@ def _formula_cells(rng: np.random.Generator) -> None:
 
 def _no_network(rng: np.random.Generator) -> None:
     """Import, fit, save, load, report and command line do without any connection."""
-    with tempfile.TemporaryDirectory() as folder:
-        done = subprocess.run([sys.executable, "-c", OFFLINE], cwd=folder, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr[-2000:]
+    _run_in_new_process(OFFLINE)
 
 
 def _no_listener(rng: np.random.Generator) -> None:
-    """Look for ports that the library has opened."""
-    import psutil
+    """Do the same, and look for ports that others could connect to."""
+    _run_in_new_process(OFFLINE + NO_LISTENER)
 
-    assert not [c for c in psutil.Process().net_connections() if c.status == psutil.CONN_LISTEN], socket.gethostname()
+
+def _run_in_new_process(code: str) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-2000:]
 
 
 SECURITY: dict[str, tuple[Callable[[np.random.Generator], None], int, int]] = {

@@ -282,9 +282,53 @@ def test_parquet_on_disk_predicts_by_blocks(files, halfmoon, monkeypatch):
         ("fit flowers.csv --target species --tune --max-memory 1GB --out x.hm", "are for one fit"),
         ("fit flowers.csv --target species --max-memory much --out x.hm", "is not a size"),
         ("fit houses.parquet --target prize --max-memory 1GB --out x.hm", "there is no column 'prize'. Did you mean"),
+        ("fit moons.npy --target moon-labels.npy --categorical a --out x.hm", "the file does not name its columns"),
+        (
+            "fit moons.npy --target moon-labels.npy --separator tab --out x.hm",
+            "only CSV and TSV files have a separator",
+        ),
+        (
+            "fit houses.parquet --target price --categorical age --max-memory 1GB --out x.hm",
+            "the column 'age' cannot be categorical: rows that stay on disk are numbers",
+        ),
+        ("diagnose houses.parquet --target price --task cluster", "Clusters have no labels to look at"),
     ],
 )
 def test_what_rows_on_disk_cannot_do(files, halfmoon, command, message):
     result = halfmoon(command)
     assert result.exit_code == 2
     assert message in " ".join(result.output.split())
+
+
+@pytest.mark.parametrize("folder", ["moons.zarr", "moons-parts"])
+def test_every_command_reads_rows_on_disk(files, halfmoon, tmp_path, folder):
+    X = np.load("moons.npy")
+    if folder == "moons.zarr":
+        import zarr
+
+        zarr.save_array(tmp_path / folder, X)
+        target = "moon-labels.npy"
+    else:
+        target = "y"
+        (tmp_path / folder).mkdir()
+        labels = np.load("moon-labels.npy")
+        for part in (slice(0, 50), slice(50, 100)):
+            frame = pd.DataFrame({"a": X[part, 0], "b": X[part, 1], "y": labels[part]})
+            frame.to_parquet(tmp_path / folder / f"{part.start:03d}.parquet")
+    data = tmp_path / folder
+    assert halfmoon(f"diagnose {data} --target {target} --unlabeled -1").exit_code == 0
+    assert halfmoon(f"check-labels {data} --target {target} --unlabeled -1").exit_code == 0
+    ignore = "" if folder == "moons.zarr" else "--ignore y"
+    assert halfmoon(f"cluster {data} -k 2 {ignore} --out {tmp_path / 'clusters.csv'}").exit_code == 0
+    assert len(pd.read_csv(tmp_path / "clusters.csv")) == 100
+    if folder == "moons-parts":
+        result = halfmoon(f"cluster {data} -k 2 {ignore} --out {data / '000.parquet'}")
+        assert "the result would overwrite the input" in result.stderr
+
+
+@pytest.mark.parametrize("option", ["--ignore site", "--separator tab", "--no-standardize", "--text a"])
+@pytest.mark.parametrize("command", ["diagnose", "check-labels"])
+def test_a_model_is_not_read_or_fitted_again(files, halfmoon, flowers_model, command, option):
+    result = halfmoon(f"{command} {flowers_model} {option}")
+    assert result.exit_code == 2
+    assert f"Leave {option.split()[0].replace('--no-', '--')} out, or name data." in result.stderr

@@ -136,7 +136,7 @@ def test_a_journal_of_other_rows_is_refused(sessions, tmp_path, blobs):
 
 def test_what_is_sent_twice_counts_once(sessions, tmp_path):
     session = sessions(journal=tmp_path / "labels.jsonl")
-    action = {"kind": "class", "name": "new", "op": "one"}
+    action = {"kind": "class", "name": "new", "op": "one" * 30}
     first = session.act(action)
     assert session.act(action)["revision"] == first["revision"]
     session.wait(60).close()
@@ -154,6 +154,27 @@ def test_a_label_that_cannot_be_written_is_not_there(sessions, monkeypatch, tmp_
     with pytest.raises(JournalError):
         session.act({"kind": "label", "rows": [1], "class": 0})
     assert session.state()["labels"] == 0
+
+
+def test_a_score_that_cannot_be_written_does_not_end_the_session(sessions, label, monkeypatch, tmp_path):
+    session = sessions(journal=tmp_path / "labels.jsonl")
+    append = session._book._journal.append
+
+    def fail_for_scores(record):
+        if record["kind"] == "score":
+            raise JournalError("no room")
+        append(record)
+
+    monkeypatch.setattr(session._book._journal, "append", fail_for_scores)
+    label(session, 11)
+    assert session.failure is None
+    assert session.state()["report"]["curve"][-1]["labels"] == 11
+
+
+def test_pages_are_told_predictions_before_the_first_label(sessions, blobs):
+    assert sessions().state()["version"] == 1
+    given = sessions(y=np.where(np.arange(150) < 15, blobs[1], -1), classes=())
+    assert given.predictions.rows.tolist() == list(range(15))
 
 
 def test_labels_that_the_data_brings_along_are_there_at_once(sessions, blobs):
