@@ -184,7 +184,8 @@ def _model_file(folder: Path) -> int:
 
 def _reproduce(jobs: int) -> Callable[[Path], None]:
     def work(folder: Path) -> None:
-        figure4.Config = partial(PAPER, n=200)  # type: ignore[assignment, misc]
+        if jobs == 1:  # the class could not be sent to processes under its name
+            figure4.Config = partial(PAPER, n=200)  # type: ignore[assignment, misc]
         words = ["reproduce", "figure4", "--trials", "3", "--jobs", str(jobs), "--resume", "--quiet"]
         done = CliRunner().invoke(app, [*words, "--out", str(folder)])
         assert done.exit_code == 0, f"exit code {done.exit_code}: {done.output}"
