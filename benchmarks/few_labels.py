@@ -1,4 +1,4 @@
-"""10,000 handwritten digits, a few labels, default settings: errors of halfmoon and of scikit-learn.
+"""10,000 handwritten digits, a few labels, nothing tuned: errors of halfmoon and of scikit-learn.
 
 Run ``python -m benchmarks.few_labels --data DIR`` (DIR with mnist.npz). Each draw has other rows and other labels,
 drawn uniformly; a draw that misses a class is drawn again. Errors are on the unlabelled rows.
@@ -141,7 +141,7 @@ def draw_figure(errors: Errors, path: Path) -> None:
     ax.minorticks_off()
     ax.grid(axis="y", alpha=0.25)
     ax.spines[["top", "right"]].set_visible(False)
-    ax.set_title(f"{N_ROWS:,} handwritten digits, ten classes, default settings", loc="left", fontsize=11)
+    ax.set_title(f"{N_ROWS:,} handwritten digits, ten classes, nothing tuned", loc="left", fontsize=11)
     ax.legend(frameon=False)
     figure.savefig(path, dpi=130)
     plt.close(figure)
