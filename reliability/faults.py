@@ -65,5 +65,10 @@ FAULTS: dict[str, Fault] = {
     "MemoryError and KeyboardInterrupt where tasks of a fit of LapSVC begin and end": Fault(
         _injected("LapSVC", "task begins", "task ends"), 0, 40, ALL
     ),
-    **{f"fits in {name}": Fault(check, 4 if name == "threads" else 0, 8, 200) for name, check in PROCESSES.items()},
+    **{
+        f"fits in {name}": Fault(
+            partial(alone, "reliability.faults_processes", name), 4 if name == "threads" else 0, 8, 200
+        )
+        for name in PROCESSES
+    },
 }

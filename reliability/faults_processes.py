@@ -15,6 +15,7 @@ import joblib
 import numpy as np
 
 from halfmoon import DataDependentKernel, KernelKMeans, LapRLSClassifier, LapSVC
+from reliability.alone import answer
 
 __all__ = ["PROCESSES"]
 
@@ -107,3 +108,6 @@ PROCESSES: dict[str, Callable[[int, int], tuple[int, str]]] = {
     "threads in workers of joblib": _checked(partial(_nested, "loky")),
     "threads in threads of joblib": _checked(partial(_nested, "threading")),
 }
+
+if __name__ == "__main__":
+    answer(PROCESSES)
