@@ -42,10 +42,9 @@ def computed_in_processes(
             ready = wait(list(busy))
             for connection in [connection for connection in busy if connection in ready]:
                 result: Result = _received(connection, busy[connection])
-                for item in islice(waiting, 1):
-                    connection.send(item)
-                    break
-                else:
+                try:
+                    connection.send(next(waiting))
+                except StopIteration:
                     del busy[connection]
                 yield result
 
