@@ -20,7 +20,7 @@ def test_more_takes_more(field):
 def test_a_limit_is_kept_by_the_fastest_way_that_fits():
     free, leanest = fit_memory(SIZE), fit_memory(SIZE, 1)
     assert (free.threads, leanest.threads) == (8, 1)
-    assert free.columns == 12 * 100_000 * 500
+    assert free.columns == 4 * 100_000 * 500  # float32, for p = 2
     ways = [fit_memory(SIZE, limit) for limit in range(leanest.peak, free.peak + 1, (free.peak - leanest.peak) // 50)]
     for limit, way in zip(range(leanest.peak, free.peak, (free.peak - leanest.peak) // 50), ways, strict=False):
         assert way.peak <= limit

@@ -106,7 +106,7 @@ def test_traffic_is_what_a_cluster_is_sent():
     assert len(client.calls) == 1 + 2 * arithmetic.POWER
     system = client.calls[0].sent
     columns = sum(call.sent - system for call in client.calls[1:])
-    planned = 8 * n * arithmetic.POWER * (arithmetic._labels_off_landmarks(landmarks) + arithmetic.CLASSES)
+    planned = 8 * n * arithmetic.POWER * (arithmetic._labels_off_landmarks(landmarks) + arithmetic.FUNCTIONS)
     assert columns == pytest.approx(planned, rel=0.01)
     assert sum(call.returned for call in client.calls[1:]) == pytest.approx(planned, rel=0.01)
     assert client.calls[0].returned == pytest.approx(8 * landmarks**2, rel=0.1)

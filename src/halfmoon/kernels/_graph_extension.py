@@ -107,6 +107,14 @@ class GraphExtension:
         """Return T h_hat, the functions with these values on S, at the distinct training points."""
         return self.geometry.on_points(h_hat, self.power)
 
+    def on_points_with_sizes(self, h_hat: Matrix) -> tuple[Matrix, Matrix]:
+        """Return `on_points(h_hat)` and `sizes_everywhere`, which costs one column more in the same solves."""
+        if "sizes_everywhere" not in vars(self):
+            both = self.on_points(np.column_stack([h_hat, self.sizes]))
+            self.sizes_everywhere = both[:, -1:].copy()
+            return both[:, :-1], self.sizes_everywhere
+        return self.on_points(h_hat), self.sizes_everywhere
+
     def gram(self, A: Any, B: Any) -> Matrix:
         """Return t_a' K_SS t_b for the rows of A and B."""
         return self.transform(A) @ self.transform(B).T

@@ -156,5 +156,5 @@ def _stages(size: FitSize, threads: int, wide: bool) -> dict[str, int]:
 
 
 def _column_bytes(size: FitSize) -> int:
-    """Return the bytes of all columns and their residuals."""
-    return size.rows * size.landmarks * (8 if size.power == 1 else 12 * -(-size.power // 2))
+    """Return the bytes of all columns and their residuals; those of p = 1 and 2 are kept in float32."""
+    return size.rows * size.landmarks * {1: 8, 2: 4}.get(size.power, 12 * -(-size.power // 2))

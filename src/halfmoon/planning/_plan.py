@@ -19,7 +19,7 @@ from halfmoon.planning._memory import TILE, WORKSPACE, FitSize, fit_memory, lead
 __all__ = ["Plan", "Step", "plan"]
 
 NEIGHBORS, POWER = 10, 2  # of the measured runs, as the next three
-LABELS, CLASSES = 100, 10
+LABELS, FUNCTIONS = 100, 11  # ten decision functions and the sizes
 LABELED_LANDMARKS = 80  # of the labels, if there are as many landmarks
 GRAPH_ENTRY = 12  # bytes of an entry of the graph as CSR: float64 and int32
 FACTOR_ENTRY = 2 * 8  # bytes: float32 and uint32, stored by rows and by columns
@@ -192,7 +192,11 @@ def plan(
 
 
 def _steps(costs: Costs, n: int, d: int, m: int, w: int, t: int, travel: float) -> tuple[Step, ...]:
-    """Return the steps with their seconds: the search and the solves use all threads, the factor one."""
+    """Return the steps with their seconds: the search and the solves use all threads, the factor one.
+
+    A column costs `POWER` solves where its landmark rows alone are kept. One machine keeps whole columns: half of them.
+    """
+    chain = POWER if w > 1 else ceil(POWER / 2)
     rounds = ceil(ceil(m / TILE) / (w * t))
     steps = [
         Step("graph", "leader", costs.stages["graph"].of(n, d) / t),
@@ -201,7 +205,7 @@ def _steps(costs: Costs, n: int, d: int, m: int, w: int, t: int, travel: float) 
         Step(
             f"solves, {rounds} {'round' if rounds == 1 else 'rounds'} of tiles",
             "workers",
-            rounds * TILE * costs.stages["column"].of(n, d),
+            rounds * TILE * costs.stages["column"].of(n, d) * chain / POWER,
         ),
         Step("labelled rows, decision", "leader", costs.stages["rest"].of(n, d)),
     ]
@@ -212,15 +216,16 @@ def _traffic(costs: Costs, n: int, d: int, m: int) -> tuple[int, int]:
     """Return the bytes that each worker is sent, and those that all return.
 
     One call solves for the landmarks, p calls for the labelled rows off the landmarks and p for the decision values of
-    the classes. Every call sends the system; all but the first send right-hand sides and return columns, in float64.
+    the classes and the sizes. Every call sends the system; all but the first send right-hand sides and return columns,
+    in float64.
     """
-    columns = 8 * n * POWER * (_labels_off_landmarks(m) + CLASSES)
+    columns = 8 * n * POWER * (_labels_off_landmarks(m) + FUNCTIONS)
     system = _bytes_of("system", costs, n, d)
     return (1 + 2 * POWER) * system + columns, columns + 8 * m**2
 
 
 def _columns_in_one_call(m: int) -> int:
-    return max(_labels_off_landmarks(m), CLASSES)
+    return max(_labels_off_landmarks(m), FUNCTIONS)
 
 
 def _labels_off_landmarks(m: int) -> int:

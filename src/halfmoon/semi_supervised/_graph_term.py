@@ -83,7 +83,7 @@ class GraphTerm:
         `known` is T `on_landmarks(dual)` and T s, where they have been solved for together with others.
         """
         graph = self.extension
-        values, sizes = known or (graph.on_points(self.on_landmarks(dual)), graph.sizes_everywhere)
+        values, sizes = known or graph.on_points_with_sizes(self.on_landmarks(dual))
         if self.component is None:
             return values, sizes
         sizes = bounded_away(sizes, graph.sizes)

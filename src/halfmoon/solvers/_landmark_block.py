@@ -37,6 +37,7 @@ Vector = NDArray[np.float64]
 
 ROUNDS = 3  # tightenings of the goals
 WITHIN_REACH = 4.0  # times the rounding of a residual: what a solve can be asked for
+MOST_ROUNDING = 0.25  # of eps, that columns kept in float32 may use up
 FLOAT32_ROUNDOFF = float(np.finfo(np.float32).eps)
 
 
@@ -70,13 +71,19 @@ class TiledLandmarkBlocks:
         self.S = self.tiled.position[self.landmarks]
         top = max(self.powers)
         self.depth = -(-top // 2)
-        self.single = list(self.powers) == [1]  # then float32 columns suffice
-        columns = [8 * self._keeps_Y(j) + 4 * self._keeps_rho(j) for j in range(1, self.depth + 1)]
-        needed = self.tiled.n * len(self.S) * (8 if self.single else sum(columns))
+        self.kept_in = "float32" if self._float32_suffices(top) else "float64"
+        size = np.dtype(self.kept_in).itemsize
+        columns = [size * self._keeps_Y(j) + 4 * self._keeps_rho(j) for j in range(1, self.depth + 1)]
+        needed = self.tiled.n * len(self.S) * sum(columns)
         self.executor = executor_for(self.options.threads)
         self.stored = self.executor.shares_memory and needed <= self.options.memory
         if not self.stored:
             self.depth = top
+
+    def _float32_suffices(self, top: int) -> bool:
+        """Return whether columns may be kept in float32, whose rounding is relative to |Y|^2."""
+        # For p = 1 they only correct; for p = 2 the largest entry is |Y|^2 itself. Higher powers have smaller entries.
+        return top == 1 or (top == 2 and MOST_ROUNDING * self.options.eps >= 2 * FLOAT32_ROUNDOFF)
 
     def _keeps_Y(self, j: int) -> bool:
         """Y_j enters the blocks of p = 2j - 1, 2j and 2j + 1."""
@@ -149,7 +156,8 @@ class TiledLandmarkBlocks:
         if not self.stored:
             return [0.7 * error / (power * norms[power - k]) for k in range(1, power + 1)]
         if power % 2 == 0:  # 2 |e_a| |Y_a|, first order
-            return [0.45 * error / norms[a - 1] * floor ** (a - k + 1) / a for k in range(1, a + 1)]
+            share = 0.45 - (FLOAT32_ROUNDOFF / self.options.eps if self.kept_in == "float32" else 0.0)
+            return [share * error / norms[a - 1] * floor ** (a - k + 1) / a for k in range(1, a + 1)]
         first, second = (0.3, 0.3) if a > 0 else (0.0, 0.8)  # shares of the error of first and of second order
         goals = [first * error / norms[a] * floor ** (a - k + 1) / a for k in range(1, a + 1)]
         rounding = gram_rounding(self.tiled.n, "float32") * norms[a]  # of Z' rho, a product in float32
@@ -159,12 +167,11 @@ class TiledLandmarkBlocks:
         goals = self._goals(pilot, floor)
         goals = [max(tighten * goal, rounding) for goal, rounding in zip(goals, pilot.rounding, strict=True)]
         levels = range(1, self.depth + 1)
-        kept_in = "float32" if self.single else "float64"
         return Chain(
             self.tiled,
             self.S,
             tuple(goals),
-            keep_Y=tuple(kept_in if self.stored and self._keeps_Y(j) else None for j in levels),
+            keep_Y=tuple(self.kept_in if self.stored and self._keeps_Y(j) else None for j in levels),
             keep_rho=tuple(self.stored and self._keeps_rho(j) for j in levels),
             keep_rows=tuple(j in self.powers if not self.stored else j == 1 and 1 in self.powers for j in levels),
         )
@@ -213,7 +220,7 @@ class TiledLandmarkBlocks:
         entry = (gamma + 4 * ROUNDOFF) * float(np.abs(block).max())
         if not self.stored:
             return row_bound(residuals[:power], norms[:power], floor) + leak * float(norms[power - 1].max()) + entry
-        kept_in = FLOAT32_ROUNDOFF if self.single else ROUNDOFF
+        kept_in = float(np.finfo(self.kept_in).eps)
         product = gram_rounding(n, "float64") + 2 * gamma + leak**2
         errors = error_norms(residuals[:a], floor)
         if power % 2 == 0:

@@ -207,19 +207,19 @@ class TiledSystem:
         start(self.op.scale, space.b, unit, space.r)
         return self._iterate(space, (squares > 0.0)[0], (reduction * squares * unit**2)[0], limit)
 
-    def solve_columns(self, B: Matrix, rtol: float, executor: Executor) -> tuple[Matrix, int]:
-        """Return X with M X = B, each column to |r| <= rtol |b| in the norm of R; rows of X in the user's order."""
-        X, n_iter = np.zeros_like(B), 0
+    def solve_columns(self, B: Matrix, rtol: float, executor: Executor) -> tuple[Matrix, NDArray[np.bool_], int]:
+        """Return X with M X = B, which columns have |r| <= rtol |b| in the norm of R, and the iterations."""
+        X, reached, n_iter = np.zeros_like(B), np.empty(B.shape[1], dtype=bool), 0
         tiles = tiles_of(B.shape[1])
-        for part, (columns, steps) in zip(tiles, executor.map(_solve_part, (self, B, rtol), tiles), strict=True):
-            X[self.vertex, part] = columns
+        for part, solved in zip(tiles, executor.map(_solve_part, (self, B, rtol), tiles), strict=True):
+            X[self.vertex, part], reached[part], steps = solved
             n_iter = max(n_iter, steps)
-        return X, n_iter
+        return X, reached, n_iter
 
 
 @kept
 @np.errstate(all="ignore")  # of this thread: callers look at the residuals
-def _solve_part(prepared: tuple[TiledSystem, Matrix, float], part: slice) -> tuple[Matrix, int]:
+def _solve_part(prepared: tuple[TiledSystem, Matrix, float], part: slice) -> tuple[Matrix, NDArray[np.bool_], int]:
     """Solve for one tile of columns of B."""
     tiled, B, rtol = prepared
     space, columns = tiled.workspace(), part.stop - part.start
@@ -228,8 +228,9 @@ def _solve_part(prepared: tuple[TiledSystem, Matrix, float], part: slice) -> tup
     space.b[:] = 0.0
     space.b[:, :columns] = np.ldexp(B[tiled.vertex, part], -exponents)
     project_rhs(tiled.op, space.b)
-    result = tiled.solve_tile(space, rtol * np.sqrt(squared_norms(tiled.op, -1, space.b)))
-    return np.ldexp(space.x[:, :columns], exponents), result.n_iter
+    goal = rtol * np.sqrt(squared_norms(tiled.op, -1, space.b))
+    result = tiled.solve_tile(space, goal)
+    return np.ldexp(space.x[:, :columns], exponents), (result.norms <= goal)[:columns], result.n_iter
 
 
 def tiles_of(columns: int) -> list[slice]:
