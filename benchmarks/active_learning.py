@@ -31,6 +31,7 @@ LEVEL = 0.05  # the error to reach
 START = (2, 4, 6, 8, 10)
 FEW = (*START, *range(15, 61, 5))
 MANY = (*START, *range(20, 101, 10), *range(120, 261, 20))
+ALL = [name for name in STRATEGIES if name != "error"]  # which is "auto" where there are classes
 Draw = Callable[[Path, np.random.Generator], tuple[np.ndarray, np.ndarray]]
 
 
@@ -203,7 +204,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--first", type=int, default=0, help="number of the first run: other draws")
     parser.add_argument("--sets", nargs="*", default=[""], help="beginnings of the names of sets; all by default")
-    parser.add_argument("--strategies", nargs="*", default=list(STRATEGIES), help="auto and random among them")
+    parser.add_argument("--strategies", nargs="*", default=ALL, help="auto and random among them")
     options = parser.parse_args()
     warnings.simplefilter("ignore")  # components without labels
     options.out.mkdir(parents=True, exist_ok=True)

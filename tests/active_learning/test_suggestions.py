@@ -9,6 +9,7 @@ from sklearn.datasets import make_blobs
 
 from halfmoon import DataDependentKernel, Geometry, LapRLSClassifier, LapRLSRegressor, LapSVC
 from halfmoon.active_learning import STRATEGIES, suggest
+from halfmoon.active_learning._error_reduction import ErrorReduction
 from halfmoon.active_learning._pool import SOLVED
 from halfmoon.active_learning._scene import Scene
 from halfmoon.active_learning._scenes import scene_of_model
@@ -111,6 +112,43 @@ def test_variance_reduction_is_that_of_dense_algebra(rng):
         assert_allclose(reduction.gains, expected, rtol=1e-3, atol=1e-3 * max(expected))
         reduction.add(j)
         labels.append(settled + j)
+
+
+def test_error_reduction_is_the_mean_growth_of_gaps_over_labels_to_come(rng):
+    gaps = rng.exponential(size=40)
+    scene, _ = random_scene(rng, gaps=gaps, gap_variance=float(rng.uniform(0.5, 4.0)))
+    reduction, z = ErrorReduction(scene, gaps, rng), rng.normal(size=40_000)
+    C = scene.covariance
+    for j in rng.choice(scene.m, 3, replace=False).tolist():
+        moves = np.sqrt(scene.gap_variance / (np.diagonal(C) + scene.own_noise))[:, None] * C  # s_ji, with its sign
+        weights = scene.masses / np.sqrt(scene.gap_variance * np.diagonal(C))
+        k = int(rng.integers(scene.m))
+        growth = np.abs(gaps[:, None] + moves[k][:, None] * z).mean(axis=1) - gaps
+        assert_allclose(reduction.gains[k], weights @ growth, rtol=0.05, atol=0.02 * weights.sum())
+        reduction.add(j)
+        C = C - np.outer(C[:, j], C[j]) / (C[j, j] + scene.own_noise)
+
+
+@pytest.mark.parametrize("estimator", [LapSVC, LapRLSClassifier])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_the_variance_of_gaps_makes_the_labels_most_likely(rng, blobs, estimator, classes):
+    X, y = blobs
+    model = estimator(random_state=0).fit(X, labeled(estimator, y % classes, some_rows(rng, y)))
+    nothing = np.empty(0, dtype=np.intp)
+    _, scene = scene_of_model(model, STRATEGIES["error"], nothing, 5, rng)
+    learned = model.learned_
+    G = scene.among_settled + np.diag(scene.noise)
+    Y, ones = learned.problem.Y, np.ones(len(G))
+    intercept = (ones @ np.linalg.solve(G, Y)) / (ones @ np.linalg.solve(G, ones))
+    residuals = Y - intercept
+    likely = np.mean(np.sum(residuals * np.linalg.solve(G, residuals), axis=0)) / (len(G) - 1)
+    assert_allclose(scene.gap_variance, (4.0 if classes == 2 else 2.0) * likely, rtol=1e-6)
+
+
+def test_of_numbers_the_error_is_the_variance(rng, blobs):
+    X, y = blobs
+    model = LapRLSRegressor(n_landmarks=60, random_state=0).fit(X, labeled(LapRLSRegressor, y, some_rows(rng, y)))
+    assert_array_equal(suggest(model, 5, "error", random_state=0), suggest(model, 5, "variance", random_state=0))
 
 
 def test_variance_takes_the_largest_reduction_first(rng):
@@ -276,7 +314,7 @@ def test_what_cannot_be_asked():
         suggest(3)
     with pytest.raises(AttributeError, match="not fitted"):
         suggest(LapSVC())
-    with pytest.raises(ValueError, match="'strategy' parameter must be one of 'auto', 'uncertainty'"):
+    with pytest.raises(ValueError, match="'strategy' parameter must be one of 'auto', 'error'"):
         suggest(LapSVC(), strategy="margin")
     with pytest.raises(ValueError, match="'n' parameter"):
         suggest(LapSVC(), 0)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-__all__ = ["Scene"]
+__all__ = ["JITTER", "Scene"]
 
 Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]
@@ -49,6 +49,10 @@ class Scene:
         Rows of each component.
     doubt : ndarray of shape (m,), or None
         How unsure a classifier is of each candidate, between 0 and 1; None: there are no classes.
+    gaps : ndarray of shape (m,), or None
+        Between the decision values of the two best classes; None: there are no classes.
+    gap_variance : float
+        Variance of a gap whose row has variance 1 under the kernel.
     """
 
     K: Matrix
@@ -61,7 +65,9 @@ class Scene:
     component: Indices
     visited: NDArray[np.bool_]
     component_sizes: Vector
-    doubt: Vector | None
+    doubt: Vector | None = None
+    gaps: Vector | None = None
+    gap_variance: float = 1.0
 
     @property
     def m(self) -> int:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import linalg
 
 from halfmoon.active_learning._pool import Pool, solved_for, some
-from halfmoon.active_learning._scene import Scene
+from halfmoon.active_learning._scene import JITTER, Scene
 from halfmoon.active_learning._strategies import Strategy
 from halfmoon.geometry import Geometry
 from halfmoon.graph import Components
@@ -78,7 +79,8 @@ def scene_of_model(
     )
     excluded = some(excluded, MOST_EXCLUDED, rng)
     free = points.free
-    doubt = _doubt(model, training.rows_of(free))
+    gaps = _gaps(model, training.rows_of(free))
+    doubt = None if gaps is None else _doubt(gaps)
     at_hand = solved_for(geometry) if learned.placed is not None else None
     wanted = points.of_new_components(free, n)
     pool = Pool.draw(
@@ -96,9 +98,13 @@ def scene_of_model(
     noise = learned.choice.alpha / learned.problem.weights
     own_noise = learned.choice.alpha / float(learned.problem.weights.mean())
     noise = np.concatenate([noise, np.full(len(excluded), own_noise)])
-    in_pool = None if doubt is None else doubt[np.searchsorted(free, pool.points)]
     K = mixture.mixed(learned.choice.weights)
-    return training.rows_of(pool.points), _scene(K, mixture.base_among, noise, own_noise, pool, points, in_pool)
+    scene = _scene(K, mixture.base_among, noise, own_noise, pool, points)
+    if gaps is not None and doubt is not None:
+        place = np.searchsorted(free, pool.points)
+        variance = _gap_variance(K[: len(training.rows), : len(training.rows)], learned)
+        scene = replace(scene, doubt=doubt[place], gaps=gaps[place], gap_variance=variance)
+    return training.rows_of(pool.points), scene
 
 
 def _mixture(learned: LearnedModel, rows: Indices) -> KernelMixture:
@@ -111,22 +117,38 @@ def _mixture(learned: LearnedModel, rows: Indices) -> KernelMixture:
     return mixture_of(learned.kernel, problem, placed)
 
 
-def _doubt(model: LapEstimator, rows: Indices) -> Vector | None:
-    """Return how unsure a classifier is of some rows, between 0 and 1, from the gap between the two best values."""
+def _gaps(model: LapEstimator, rows: Indices) -> Vector | None:
+    """Return the gaps between the two best values of a classifier at some rows."""
     if model.learned_.problem.classes is None:
         return None
     values = model.decision_function_[rows]
     if values.ndim == 1:
-        gaps = 2.0 * np.abs(values)
-    else:
-        best = np.partition(values, values.shape[1] - 2, axis=1)
-        gaps = best[:, -1] - best[:, -2]
+        return 2.0 * np.abs(values)
+    best = np.partition(values, values.shape[1] - 2, axis=1)
+    return best[:, -1] - best[:, -2]
+
+
+def _doubt(gaps: Vector) -> Vector:
+    """Return how unsure a classifier is where it has these gaps, between 0 and 1."""
     return np.exp(-gaps / max(float(gaps.mean()), np.finfo(float).tiny)) if len(gaps) else gaps
 
 
-def _scene(
-    K: Matrix, base: Matrix, noise: Vector, own_noise: float, pool: Pool, points: Points, doubt: Vector | None
-) -> Scene:
+def _gap_variance(K: Matrix, learned: LearnedModel) -> float:
+    """Return the variance of a gap per unit of the kernel, by which the labels are most likely.
+
+    With G = K + noise and r the targets less their intercept, that of one value is r' G^-1 r / (l - 1). Two classes
+    have values f and -f; the values of more than two are taken to be independent.
+    """
+    problem = learned.problem
+    G = K + np.diag(learned.choice.alpha / problem.weights + JITTER)
+    solved = linalg.solve(G, np.column_stack([np.ones(len(G)), problem.Y]), assume_a="pos")
+    intercept = solved[:, 1:].sum(axis=0) / solved[:, 0].sum()
+    dual = solved[:, 1:] - np.outer(solved[:, 0], intercept)
+    of_values = np.einsum("ic,ic->c", problem.Y, dual) / (len(G) - 1)
+    return (4.0 if problem.Y.shape[1] == 1 else 2.0) * max(float(of_values.mean()), np.finfo(float).tiny)
+
+
+def _scene(K: Matrix, base: Matrix, noise: Vector, own_noise: float, pool: Pool, points: Points) -> Scene:
     """Cut the Gram matrices of settled points and candidates."""
     m = len(pool.points)
     settled, candidates = slice(0, len(K) - m), slice(len(K) - m, None)
@@ -141,7 +163,6 @@ def _scene(
         points.component[pool.points],
         points.visited,
         points.sizes.astype(np.float64),
-        doubt,
     )
 
 
@@ -170,4 +191,4 @@ def scene_of_kernel(
     T = geometry.rows(rows, warped.power)
     mixture = KernelMixture(warped, geometry.X[rows].astype(np.float64), T, component)
     K = mixture.mixed(weights)
-    return numbers[pool.points], _scene(K, mixture.base_among, np.zeros(len(settled)), 0.0, pool, points, None)
+    return numbers[pool.points], _scene(K, mixture.base_among, np.zeros(len(settled)), 0.0, pool, points)

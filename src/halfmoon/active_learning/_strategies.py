@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halfmoon.active_learning._batch import Batch
+from halfmoon.active_learning._error_reduction import ErrorReduction
 from halfmoon.active_learning._scene import Scene
 from halfmoon.active_learning._variance_reduction import VarianceReduction
 
 __all__ = ["STRATEGIES", "Strategy"]
 
 Vector = NDArray[np.float64]
-FEW_LABELS = 30  # so few say more about the graph than about where classes meet
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,21 @@ def uncertainty(scene: Scene, n: int, rng: np.random.Generator) -> list[int]:
 def variance(scene: Scene, n: int, rng: np.random.Generator) -> list[int]:
     """Where a label takes most variance off all rows, each row given the ones before."""
     batch, reduction = Batch(scene), VarianceReduction(scene)
+    for _ in range(n):
+        j = batch.best(reduction.gains * batch.novelty)
+        batch.add(j)
+        reduction.add(j)
+    return batch.chosen
+
+
+def error(scene: Scene, n: int, rng: np.random.Generator) -> list[int]:
+    """Where a label is expected to take most errors off all rows, each row given the ones before.
+
+    The expected squared error of numbers is their variance.
+    """
+    if scene.gaps is None:
+        return variance(scene, n, rng)
+    batch, reduction = Batch(scene), ErrorReduction(scene, scene.gaps, rng)
     for _ in range(n):
         j = batch.best(reduction.gains * batch.novelty)
         batch.add(j)
@@ -93,13 +108,9 @@ def random(scene: Scene, n: int, rng: np.random.Generator) -> list[int]:
     return batch.chosen
 
 
-def auto(scene: Scene, n: int, rng: np.random.Generator) -> list[int]:
-    """Variance while labels are few, then density."""
-    return (variance if len(scene.noise) < FEW_LABELS else density)(scene, n, rng)
-
-
 STRATEGIES: dict[str, Strategy] = {
-    "auto": Strategy(auto, 900, 300),
+    "auto": Strategy(error, 900, 300),
+    "error": Strategy(error, 900, 300),
     "uncertainty": Strategy(uncertainty, 300, 300),
     "density": Strategy(density, 900, 300),
     "variance": Strategy(variance, 1200, 0),

@@ -35,7 +35,7 @@ def suggest(
         and random choice only.
     n : int, default=10
         How many rows.
-    strategy : {"auto", "uncertainty", "density", "variance", "coverage", "random"}, default="auto"
+    strategy : {"auto", "error", "uncertainty", "density", "variance", "coverage", "random"}, default="auto"
         What makes a row useful, see the guide.
     random_state : int, RandomState instance or None, default=None
         Seed of the candidates that are looked at where there are many, and of random choice.

@@ -28,6 +28,7 @@ class Strategy(StrEnum):
     """What makes a row worth a label; the names of halfmoon.active_learning.STRATEGIES, which takes long to import."""
 
     auto = "auto"
+    error = "error"
     uncertainty = "uncertainty"
     density = "density"
     variance = "variance"

@@ -39,6 +39,7 @@ def lay_out(kernel: DataDependentKernel, random_state: int = 0) -> Positions:
     >>> lay_out(DataDependentKernel(n_neighbors=8, n_landmarks=20, random_state=0).fit(X)).shape
     (60, 2)
     """
+    report("map", 0, 1)  # the geometry is built
     geometry = kernel.geometry_
     hat = _landmark_positions(kernel, random_state)
     spread = np.clip(geometry.extend(hat, kernel.warped_.power), -1.5 * EXTENT, 1.5 * EXTENT)
