@@ -54,7 +54,7 @@ WATCH_STAGES = """() => {
 }"""
 FIRST_PAINT = "performance.getEntriesByName('halfmoon:first-paint')[0].startTime - window.built"
 
-# One event per frame, to and fro. The pointer is held down while panning, which the benchmark does.
+# One event per frame, back and forth. The pointer is held down while panning, which the benchmark does.
 FRAMES = """([count, kind]) => new Promise((resolve) => {
   const map = document.querySelector(".hm-map"), box = map.getBoundingClientRect();
   const at = { clientX: box.left + box.width / 2, clientY: box.top + box.height / 2, bubbles: true, cancelable: true };
