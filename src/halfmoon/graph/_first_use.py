@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from halfmoon.graph._exact import DATA_PANEL
 from halfmoon.graph._numba.cells import scan_in_cells
 from halfmoon.graph._options import SearchOptions
 from halfmoon.graph._queries import FEW_FEATURES, CellSearch
@@ -15,7 +16,6 @@ from halfmoon.runtime.lanes import WIDTH
 
 __all__ = ["compile_queries", "queries_are_compiled"]
 
-ROWS = 600  # more than are looked up to learn how many cells a query needs
 SPAN = 100.0  # of whole numbers, if the data are such
 
 
@@ -28,6 +28,8 @@ def compile_queries(dtype: Any, features: int, as_sparse: bool) -> None:
     """Compile the functions that answer queries among rows of a type, sketched if they have many features."""
     rng = np.random.default_rng(0)
     d = features if features <= FEW_FEATURES else max(features, 2 * FEW_FEATURES)
-    patches = rng.random((ROWS, WIDTH)) @ rng.random((WIDTH, d))  # in few dimensions: worth a sketch
+    patches = rng.random((DATA_PANEL + 1, WIDTH)) @ rng.random((WIDTH, d))  # in few dimensions: worth a sketch
     X = (SPAN / WIDTH * patches).astype(dtype)
-    CellSearch(sparse.csr_array(X) if as_sparse else X, SearchOptions(n_jobs=1)).query(X[:1], 1)
+    search = CellSearch(sparse.csr_array(X) if as_sparse else X, SearchOptions(n_jobs=1))
+    search.query(search.X[:1], 1)
+    search.exact.query(search.X[:1], 1)

@@ -7,7 +7,7 @@ from scipy import sparse
 
 from halfmoon.runtime.compiling_ahead import is_cached
 from halfmoon.solvers._auto import AutoSolver
-from halfmoon.solvers._numba.elimination import factorise
+from halfmoon.solvers._numba.elimination import eliminate
 from halfmoon.solvers._nullspace import null_modes
 from halfmoon.solvers._options import SolveOptions
 from halfmoon.solvers._system import System
@@ -19,7 +19,7 @@ N = 64
 
 def solvers_are_compiled() -> bool:
     """Return whether numba's cache seems to have what `compile_solvers` compiles."""
-    return is_cached(factorise)
+    return is_cached(eliminate)
 
 
 def compile_solvers(weighted: bool) -> None:
