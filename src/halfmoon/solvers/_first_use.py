@@ -7,8 +7,8 @@ from scipy import sparse
 
 from halfmoon.runtime.compiling_ahead import is_cached
 from halfmoon.solvers._auto import AutoSolver
-from halfmoon.solvers._numba.elimination import eliminate
 from halfmoon.solvers._nullspace import null_modes
+from halfmoon.solvers._numba.elimination import eliminate
 from halfmoon.solvers._options import SolveOptions
 from halfmoon.solvers._system import System
 
