@@ -1,11 +1,14 @@
 """Small data are fitted without compiling anything, and what runs in place of compiled functions gives the same."""
 
+import json
 import subprocess
 import sys
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
 
+from halfmoon.geometry import GeometrySettings, _first_use
 from halfmoon.graph import NeighborIndex, _duplicates, _exact
 from halfmoon.graph._numba.duplicates import digest_dense
 from halfmoon.semi_supervised.losses import _hinge, support_vector_machine
@@ -30,6 +33,31 @@ X, y = load_digits(return_X_y=True)
 seen = np.random.default_rng(int(sys.argv[1])).permutation(len(y)) < 40
 score = LapSVC(random_state=0).fit(X, np.where(seen, y, -1)).score(X, y)
 print(score > 0.5, compiled)
+"""
+
+FIT_AFTER_STAGES = """
+import json, sys, warnings
+import numpy as np
+from halfmoon import Geometry
+from halfmoon.geometry._first_use import compile_stages
+from numba.core import event
+
+wanted = json.loads(sys.argv[1])
+compile_stages(json.dumps(wanted))
+
+class Listener(event.Listener):
+    def on_start(self, entry):
+        compiled.add(entry.data["dispatcher"].py_func.__module__)
+    def on_end(self, entry):
+        pass
+compiled = set()
+event.register("numba:compile", Listener())
+
+warnings.simplefilter("ignore")
+X = np.random.default_rng(int(sys.argv[2])).normal(size=(4200, wanted["features"])).astype(wanted["dtype"])
+weights = "heat" if wanted["weighted"] else "binary"
+Geometry.build(X, n_landmarks=40, weights=weights, random_state=0)
+print([name for name in compiled if "solvers" in name or "cells" in name])
 """
 
 
@@ -89,3 +117,32 @@ def test_one_panel_finds_what_several_find(rng, monkeypatch, dtype):
     other_distances, other_found = index.query(X, 7)
     np.testing.assert_array_equal(distances, other_distances)
     np.testing.assert_array_equal(found, other_found)
+
+
+@pytest.mark.parametrize(("weighted", "features"), [(False, 20), (True, 70)])
+def test_the_second_process_compiles_what_solves_and_queries_need(rng, tmp_path, monkeypatch, weighted, features):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    wanted = {"weighted": weighted, "dtype": "<f4", "features": features, "as_sparse": False}
+    command = [sys.executable, "-c", FIT_AFTER_STAGES, json.dumps(wanted), str(rng.integers(1000))]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
+    assert done.stdout.splitlines() == ["solvers", "queries", "[]"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "settings", "compiled", "begun"),
+    [
+        (_first_use.MANY, {"n_jobs": 2}, False, True),
+        (_first_use.MANY - 1, {"n_jobs": 2}, False, False),
+        (_first_use.MANY, {"n_jobs": 1}, False, False),
+        (_first_use.MANY, {"n_jobs": 2, "metric": "manhattan"}, False, False),
+        (_first_use.MANY, {"n_jobs": 2}, True, False),
+    ],
+)
+def test_a_second_process_is_begun_where_there_is_time_for_it(monkeypatch, rows, settings, compiled, begun):
+    calls = []
+    monkeypatch.setattr(_first_use, "compiling_ahead", lambda *call: calls.append(call) or nullcontext())
+    monkeypatch.setattr(_first_use, "solvers_are_compiled", lambda: compiled)
+    monkeypatch.setattr(_first_use, "queries_are_compiled", lambda: compiled)
+    with _first_use.compiling_later_stages(np.zeros((rows, 2)), GeometrySettings(**settings)):
+        pass
+    assert len(calls) == begun

@@ -93,8 +93,7 @@ def test_a_list_keeps_the_nearest_of_what_is_inserted_each_once(rng):
 
 def test_who_names_a_point(rng):
     keys = random_lists(rng, rng.integers(100, size=(30, 30)), 6)
-    entries = np.empty((30, 4), np.int32)
-    list_entries(keys, 0, 30, entries)
+    entries = list_entries(keys, 4)
     assert_array_equal(entries, np.where(keys == NOBODY, -1, keys & 0xFFFFFFFF)[:, :4])
     reverse, counts = np.empty((20, 4), np.int32), np.empty(20, np.int32)
     reverse_lists(entries, 5, 25, stop_flag(), reverse, counts)
@@ -110,8 +109,7 @@ def test_a_round_tries_the_neighbours_of_neighbours(rng, kind):
     space, _ = spaces(rng, n)[kind]
     ranks = ranks_between(space, n)
     old = random_lists(rng, ranks, 7)
-    entries = np.empty((n, joined), np.int32)
-    list_entries(old, 0, n, entries)
+    entries = list_entries(old, joined)
     reverse, counts = np.empty((n, joined), np.int32), np.empty(n, np.int32)
     reverse_lists(entries, 0, n, stop_flag(), reverse, counts)
     new = np.empty((n - 10, 7), np.int64)

@@ -17,6 +17,7 @@ from halfmoon.geometry import _stages as stages
 from halfmoon.geometry._append import AppendedRows, append_to_graph, check_new_rows
 from halfmoon.geometry._averages import shepard_weights, weighted_mean
 from halfmoon.geometry._changes import ALL_BUT_LANDMARKS, changes_only_powers, stale_stages
+from halfmoon.geometry._first_use import compiling_later_stages
 from halfmoon.geometry._interpolator import Interpolator
 from halfmoon.geometry._landmarks import check_landmarks
 from halfmoon.geometry._restriction import Restriction, restrict_further, warn_about
@@ -158,7 +159,8 @@ class Geometry:
         )
         X = check_points(X, minimum=2, to_learn=True) if check_input else X
         mask = None if labeled is None else np.asarray(labeled, dtype=bool)
-        return _build(X, mask, settings)
+        with compiling_later_stages(X, settings):
+            return _build(X, mask, settings)
 
     def replace(self, **changes: Any) -> Geometry:
         """Return a geometry with other settings; only what lies downstream of them is computed again.

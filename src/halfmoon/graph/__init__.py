@@ -10,6 +10,8 @@ from halfmoon.graph._components import Components, connected_components
 from halfmoon.graph._duplicates import Duplicates as Duplicates
 from halfmoon.graph._duplicates import RowLookup as RowLookup
 from halfmoon.graph._duplicates import find_duplicates
+from halfmoon.graph._first_use import compile_queries as compile_queries
+from halfmoon.graph._first_use import queries_are_compiled as queries_are_compiled
 from halfmoon.graph._given_lists import check_neighbors as check_neighbors
 from halfmoon.graph._knn import graph_of_lists, knn_graph
 from halfmoon.graph._laplacian import degrees as degrees

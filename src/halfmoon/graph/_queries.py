@@ -22,6 +22,7 @@ from halfmoon.graph._numba.cells import measure_found, nearest_cells, project_ro
 from halfmoon.graph._options import SearchOptions
 from halfmoon.graph._points import rows_at_once
 from halfmoon.graph._principal_components import MOST, Sample, centered, principal_components, sample_rows
+from halfmoon.runtime.compiling_ahead import await_compiled
 from halfmoon.runtime.executor import Executor, ThreadExecutor, stop_flag
 from halfmoon.runtime.half_floats import as_bits
 from halfmoon.runtime.lanes import WIDTH
@@ -45,6 +46,7 @@ class CellSearch:
     """Euclidean search for new rows among many rows, dense or sparse; it does not change once it is built."""
 
     def __init__(self, X: Any, options: SearchOptions) -> None:
+        await_compiled("queries")
         self.X, self.options = X, options
         self.exact = euclidean_search(X, options)
         self.lookup = RowLookup(X)

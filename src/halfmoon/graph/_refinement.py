@@ -156,8 +156,7 @@ class Refinement:
 
     def _refine(self) -> None:
         """Try the neighbours of the neighbours of all points."""
-        entries = np.empty((self.n, self.joined), np.int32)
-        list_entries(self.keys, 0, self.n, entries)
+        entries = list_entries(self.keys, self.joined)
         reverse, counts = np.empty_like(entries), np.empty(self.n, np.int32)
         pieces = list(itertools.pairwise(self.n * piece // REVERSE_PIECES for piece in range(REVERSE_PIECES + 1)))
         for (lo, hi), part in zip(pieces, self.executor.map(_reverse, entries, pieces), strict=True):

@@ -159,8 +159,7 @@ class _Lists:
         self.keys = refined
 
     def _surroundings(self) -> Iterator[_Surroundings]:
-        entries = np.empty((self.n, min(max(self.k, WIDE), self.keys.shape[1])), np.int32)
-        list_entries(self.keys, 0, self.n, entries)
+        entries = list_entries(self.keys, max(self.k, WIDE))
         reverse, counts = np.empty_like(entries), np.empty(self.n, np.int32)
         reverse_lists(entries, 0, self.n, stop_flag(), reverse, counts)
         for rows in self.shards:

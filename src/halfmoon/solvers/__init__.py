@@ -7,6 +7,8 @@ from halfmoon.solvers._certificate import BoundKind as BoundKind
 from halfmoon.solvers._dense_chain import DenseChainSolver as DenseChainSolver
 from halfmoon.solvers._factor import factorize as factorize
 from halfmoon.solvers._factor import negative_pivots as negative_pivots
+from halfmoon.solvers._first_use import compile_solvers as compile_solvers
+from halfmoon.solvers._first_use import solvers_are_compiled as solvers_are_compiled
 from halfmoon.solvers._lanczos import few_columns as few_columns
 from halfmoon.solvers._nullspace import exact_excess as exact_excess
 from halfmoon.solvers._nullspace import null_modes, project_out

@@ -30,7 +30,7 @@ def approximate_cholesky(
     `pinned` component has no excess; its last vertex is held at 0.
     """
     stop = stop_flag()
-    order, first, row, value, inverse = factorise(W.indptr, W.indices, W.data, excess, pinned, seed, stop)
+    order, first, row, value, inverse = factorise(W, excess, pinned, seed, stop)
     if stop[0]:
         raise Stopped
     n = len(order)

@@ -12,6 +12,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from halfmoon.runtime.checkpoint import kept
+from halfmoon.runtime.compiling_ahead import await_compiled
 from halfmoon.runtime.execution import executor_for
 from halfmoon.solvers._base import LandmarkBlock
 from halfmoon.solvers._dense_chain import DenseChainSolver
@@ -52,6 +53,7 @@ class ConjugateGradientSolver(DenseChainSolver):
     def tiled(self, dtype: str) -> TiledSystem:
         """Return the system in the given working precision, set up at the first call."""
         if dtype not in self._tiled:
+            await_compiled("solvers")
             with executor_for(1) as executor:
                 self._tiled[dtype] = executor.run(
                     _build, _Setup(self._matrix, self.preconditioned, dtype, self.options.seed)

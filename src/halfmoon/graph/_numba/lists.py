@@ -8,6 +8,7 @@ where it would be inserted. NOBODY, larger than any key, fills the rest.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from halfmoon.runtime.jit import inner_njit, njit
 
@@ -53,17 +54,9 @@ def insert_key(
     keys[0] = min(keys[0], key)
 
 
-@njit
-def list_entries(
-    keys,  # IN   (n, c)
-    lo,  # IN   rows lo .. hi-1
-    hi,  # IN
-    entries,  # OUT  (hi-lo, m)  of the first m of each list
-):
-    """Take the nearest from the lists of some rows: what the others read, in few bytes."""
-    for i in range(lo, hi):
-        for u in range(entries.shape[1]):
-            entries[i - lo, u] = entry_of(keys[i, u])
+def list_entries(keys: NDArray[np.int64], count: int) -> NDArray[np.int32]:
+    """Return `entry_of` the first keys of each list, -1 for NOBODY: what other rows read, in few bytes."""
+    return keys[:, :count].astype(np.int32)  # the lower half
 
 
 @njit

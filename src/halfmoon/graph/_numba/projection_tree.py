@@ -189,7 +189,7 @@ def gather_cells(
     norms,  # OUT  (m,)
 ):
     """Copy the points of near cells into a block; the rest of it is zeros, infinitely far away."""
-    count = 0
+    count = np.int64(0)  # a literal would be a type of its own to `squared_norms`
     for u in range(near.size):
         cell = near[u]
         for p in range(bounds[cell], bounds[cell + 1]):

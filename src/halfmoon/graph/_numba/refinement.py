@@ -60,7 +60,7 @@ def collect_candidates(
             count += (middle | entries[middle >> 1, v]) & 1
     for u in range(own.size):
         if own[u] != NOBODY:
-            met_before(seen, i, entry_of(own[u]) >> 1)
+            met_before(seen, i, np.int32(entry_of(own[u]) >> 1))
     kept = 0
     for p in range(count):
         j = candidates[p]
@@ -93,7 +93,7 @@ def try_candidates(
             own[u] = old[i, u] if old[i, u] == NOBODY else old[i, u] & ~np.int64(1)
         count = collect_candidates(i, own, entries, reverse, counts, seen, candidates)
         for p in range(count):  # all distances first: what is far in memory is loaded side by side
-            tried[p] = key_of(rank_of(space, i, candidates[p]), candidates[p])
+            tried[p] = key_of(rank_of(space, np.int32(i), candidates[p]), candidates[p])
         for p in range(count):
             insert_key(own, tried[p])
 

@@ -11,11 +11,15 @@ nothing is allocated. A half-edge that points to an eliminated vertex is dead an
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
 
 from halfmoon.runtime.jit import inner_njit, njit
 
-__all__ = ["factorise"]
+__all__ = ["eliminate", "factorise"]
 
 NONE = np.int32(-1)
 LINEAR_BUCKETS = 256
@@ -181,39 +185,80 @@ def grown(row, value, used):
     return new_row, new_value
 
 
-@njit
-def factorise(ptr, ind, weight, excess, pinned, seed, stop):
-    # IN CSR of W (float64), excess >= 0 of each row, pinned: (n,) its component is singular, seed, stop: (1,) uint8
+def factorise(
+    W: sparse.csr_array, excess: NDArray[np.float64], pinned: NDArray[np.bool_], seed: int, stop: NDArray[np.uint8]
+) -> tuple[NDArray[Any], ...]:
+    # IN W: CSR in float64, excess >= 0 of each row, pinned: (n,) its component is singular, seed, stop: (1,) uint8
     """Return order, column pointers, rows, values and inverse pivots of the approximate factor of L + excess.
 
     After a stop the factor is incomplete: the caller must not use it.
     """
-    n, half = ptr.size - 1, ind.size
-    first, following, target, size = (
-        np.empty(n, np.int32),
-        np.empty(half, np.int32),
-        np.empty(half, np.int32),
-        np.empty(half),
-    )
-    build_lists(ptr, ind, weight, first, following, target, size)
-    head = np.empty(LINEAR_BUCKETS + 32, np.int32)
-    for b in range(head.size):
-        head[b] = NONE
-    before, after, place = np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.int32)
-    degree, slot, ground = np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n)
-    for v in range(n - 1, -1, -1):
-        slot[v] = NONE
-        ground[v] = excess[v]
-        degree[v] = ptr[v + 1] - ptr[v]
-        enqueue(v, bucket_of(degree[v]), head, before, after, place)
-    edge, edge_w, suffix = np.empty(half + 1, np.int32), np.empty(half + 1), np.empty(half + 2)
-    neighbour = np.empty(half + 1, np.int32)
-    state = np.empty(1, np.uint64)
-    state[0] = seed
-    order, start, inverse = np.empty(n, np.uint32), np.empty(n + 1, np.int64), np.empty(n)
-    start[0] = 0
+    n, half = len(excess), W.nnz
+    lists = np.empty(n, np.int32), np.empty(half, np.int32), np.empty(half, np.int32), np.empty(half)
+    head = np.full(LINEAR_BUCKETS + 32, NONE)
+    before, after, place = np.empty((3, n), np.int32)
+    star = np.empty(half + 1, np.int32), np.empty(half + 1), np.empty(half + 1, np.int32), np.empty(half + 2)
+    of_vertex = np.diff(W.indptr).astype(np.int32), np.full(n, NONE), excess.copy()
     row, value = np.empty(2 * half + n, np.uint32), np.empty(2 * half + n)
-    used, bucket = 0, 0
+    order, start, inverse = np.empty(n, np.uint32), np.zeros(n + 1, np.int64), np.empty(n)
+    row, value = eliminate(
+        W.indptr,
+        W.indices,
+        W.data,
+        pinned,
+        np.array([seed], np.uint64),
+        stop,
+        *lists,
+        head,
+        before,
+        after,
+        place,
+        *star,
+        *of_vertex,
+        row,
+        value,
+        order,
+        start,
+        inverse,
+    )
+    return order, start, row, value, inverse
+
+
+@njit
+def eliminate(
+    ptr,  # IN   CSR of W
+    ind,  # IN
+    weight,  # IN   float64
+    pinned,  # IN   (n,)
+    state,  # INOUT  (1,)  uint64, of random numbers
+    stop,  # IN   (1,)  uint8
+    first,  # WORK (n,)
+    following,  # WORK (nnz,)
+    target,  # WORK (nnz,)
+    size,  # WORK (nnz,)
+    head,  # INOUT  all NONE
+    before,  # WORK (n,)
+    after,  # WORK (n,)
+    place,  # WORK (n,)
+    edge,  # WORK (nnz + 1,)
+    edge_w,  # WORK (nnz + 1,)
+    neighbour,  # WORK (nnz + 1,)
+    suffix,  # WORK (nnz + 2,)
+    degree,  # INOUT  (n,)  of W
+    slot,  # INOUT  (n,)  all NONE
+    ground,  # INOUT  (n,)  excess
+    row,  # WORK  room for rows of the factor
+    value,  # WORK  room for values of the factor
+    order,  # OUT  (n,)
+    start,  # OUT  (n + 1,)  start[0] is 0
+    inverse,  # OUT  (n,)
+):
+    """Eliminate all vertices; return rows and values of the factor."""
+    n = order.size
+    build_lists(ptr, ind, weight, first, following, target, size)
+    for v in range(n - 1, -1, -1):
+        enqueue(np.int32(v), np.int64(bucket_of(degree[v])), head, before, after, place)
+    used, bucket = np.int64(0), np.int64(0)  # literals would be types of their own to what is called
     for position in range(n):
         if stop[0]:
             break
@@ -247,4 +292,4 @@ def factorise(ptr, ind, weight, excess, pinned, seed, stop):
                 dequeue(u, head, before, after, place)
                 enqueue(u, place_of_u, head, before, after, place)
                 bucket = min(bucket, place_of_u)
-    return order, start, row[:used], value[:used], inverse
+    return row[:used], value[:used]
