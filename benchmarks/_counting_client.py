@@ -26,14 +26,11 @@ class CountingClient:
     def __init__(self) -> None:
         self.calls: list[Call] = []
 
-    def wait_for_workers(self, count: int, timeout: float) -> None:
-        """Return: the worker is here."""
-
     def nthreads(self) -> dict[str, int]:
         """Return the one worker and its one thread."""
         return {"here": 1}
 
-    def scatter(self, parcel: Any, *, broadcast: bool, hash: bool) -> Any:
+    def scatter(self, parcel: Any, *, hash: bool) -> Any:
         """Count the bytes of what every worker gets."""
         self.calls.append(Call(sent=len(pickle.dumps(parcel, protocol=5))))
         return parcel
@@ -56,5 +53,5 @@ class _Done:
 
     value: Any
 
-    def result(self) -> Any:
+    def result(self, timeout: float) -> Any:
         return self.value

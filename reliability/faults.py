@@ -7,7 +7,6 @@ from functools import partial
 from typing import NamedTuple
 
 from reliability.alone import alone
-from reliability.faults_cluster import CLUSTER
 from reliability.faults_disk import on_a_disk
 from reliability.faults_injected import run_injections
 from reliability.faults_processes import PROCESSES
@@ -36,6 +35,10 @@ def _killed(name: str) -> Callable[[int, int], tuple[int, str]]:
     return partial(alone, "reliability.faults_kills", name)
 
 
+def _on_cluster(name: str) -> Callable[[int, int], tuple[int, str]]:
+    return partial(alone, "reliability.faults_cluster", name)
+
+
 def _injected(fit: str, *kinds: str) -> Callable[[int, int], tuple[int, str]]:
     return partial(run_injections, fit, kinds)
 
@@ -46,8 +49,9 @@ FAULTS: dict[str, Fault] = {
     "kill -9 of halfmoon reproduce": Fault(_killed("reproduce"), 0, 5, 100),
     "kill -9 of halfmoon reproduce with two processes": Fault(_killed("reproduce in processes"), 0, 1, 10),
     "kill -9 of the labeller's server while labels are sent": Fault(_killed("labeller"), 0, 5, 100),
-    "kill -9 of a worker of a Dask cluster": Fault(CLUSTER["killed"], 0, 1, 5),
-    "slow worker of a Dask cluster": Fault(CLUSTER["slow"], 0, 1, 5),
+    "kill -9 of workers of a Dask cluster": Fault(_on_cluster("killed"), 2, 5, 20),
+    "kill -9 of workers of a Dask cluster without nannies": Fault(_on_cluster("killed without nannies"), 0, 5, 20),
+    "slow worker of a Dask cluster": Fault(_on_cluster("slow"), 0, 1, 5),
     "full disk": Fault(partial(on_a_disk, "full"), 0, 5, 40),
     "read-only disk": Fault(partial(on_a_disk, "read-only"), 0, 2, 10),
     "files that are cut short": Fault(partial(alone, "reliability.faults_reads", "cut"), 2, 20, 300),

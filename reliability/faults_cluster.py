@@ -1,33 +1,74 @@
-"""Workers of a Dask cluster that are killed or slow: the fit gives the bits that it gives on an untroubled cluster."""
+"""Workers of a Dask cluster that are killed or slow: a run gives the bits that it gives on an untroubled cluster.
+
+A run builds a graph in shards, solves, and predicts new rows in chunks. Workers are killed at moments drawn from the
+whole duration of a run, one or two per run. Nannies start them again at once; without nannies one worker always lives.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import Any
+from unittest import mock
 
 import numpy as np
 
 from halfmoon import DataDependentKernel, LapRLSClassifier, distributed
+from reliability.alone import Check, answer
 
 __all__ = ["CLUSTER"]
 
-ROWS = 6000
+ROWS, NEW, CHUNK = 6000, 4000, 500
+SHARD = 1500  # rows, so that a small graph is built in shards
 SLOW = 3.0  # seconds for which a worker stands still
+STILL = 100.0  # seconds after which a run that takes one or two is said to stand still
+SETTLED = 30.0  # seconds in which a cluster lets go of what nobody asks for
+
+Kill = Callable[[int], None]
 
 
-def _fit(client: object) -> tuple[bytes, float]:
-    """Return the bits of a fit on the cluster, and its seconds."""
+def _run(client: Any) -> bytes:
+    """Return the bits of a fit on the cluster and of predictions in chunks."""
+    import dask.array as da
+
     rng, truth = np.random.default_rng(4), np.arange(ROWS) % 3
     X, y = rng.normal(size=(ROWS, 4)) + 2.0 * truth[:, None], np.where(np.arange(ROWS) < 60, truth, -1)
-    kernel = DataDependentKernel(n_neighbors=8, n_landmarks=400, solver="approx_cholesky", random_state=0)
-    start = time.perf_counter()
-    with distributed(client):
+    graph = {"method": "approximate"}
+    kernel = DataDependentKernel(
+        n_neighbors=8, n_landmarks=400, solver="approx_cholesky", graph_params=graph, random_state=0
+    )
+    small = mock.patch("halfmoon.graph._shards.SHARD", SHARD), mock.patch("halfmoon.graph._neighbor_index.SHARD", SHARD)
+    with small[0], small[1], distributed(client):
         model = LapRLSClassifier(kernel=kernel).fit(X, y)
-    return bytes(model.decision_function_.tobytes()), time.perf_counter() - start
+        values = model.decision_function(da.from_array(rng.normal(size=(NEW, 4)), chunks=(CHUNK, -1)))
+        return bytes(model.decision_function_.tobytes()) + bytes(client.compute(values).result().tobytes())
+
+
+def _timed(client: Any) -> tuple[bytes, float]:
+    """Return the bits of a run and its seconds; a run that stands still is an error."""
+    found: list[bytes | BaseException] = []
+
+    def run() -> None:
+        try:
+            found.append(_run(client))
+        except BaseException as error:
+            found.append(error)
+
+    start, thread = time.perf_counter(), threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(STILL)
+    assert found, f"a run stood still: it did not end in {STILL:.0f} s"
+    if isinstance(found[0], BaseException):
+        raise found[0]
+    return found[0], time.perf_counter() - start
 
 
 def _kill(worker: int) -> None:
@@ -40,56 +81,111 @@ def _stand_still(worker: int) -> None:
     os.kill(worker, signal.SIGCONT)
 
 
-def _fit_troubled(client: object, trouble: Callable[[int], None], worker: int, delay: float) -> tuple[bytes, bool]:
-    """Return the bits of a fit, and whether the trouble began before its end."""
-    begun = threading.Event()
+def _troubled(client: Any, trouble: Kill, moments: dict[int, float]) -> tuple[bytes, float, int]:
+    """Return the bits and seconds of a run, and how many workers were troubled before its end."""
+    struck: list[int] = []
 
-    def strike() -> None:
-        begun.set()
+    def strike(worker: int) -> None:
+        struck.append(worker)
         trouble(worker)
 
-    timer = threading.Timer(delay, strike)
-    timer.start()
+    timers = [threading.Timer(delay, strike, [worker]) for worker, delay in moments.items()]
+    for timer in timers:
+        timer.start()
     try:
-        bits, _ = _fit(client)
-        return bits, begun.is_set()
+        bits, seconds = _timed(client)
+        return bits, seconds, len(struck)
     finally:
-        timer.cancel()
-        timer.join()
+        for timer in timers:
+            timer.cancel()
+            timer.join()
 
 
-def _troubled(trouble: Callable[[int], None], times: int, seed: int) -> int:
-    """Trouble a worker of a new cluster, so many times; count the fits until each came before the end of one."""
+def _check_nothing_is_left(client: Any) -> None:
+    gc.collect()
+    until = time.monotonic() + SETTLED
+    while client.futures or any(client.has_what().values()):
+        assert time.monotonic() < until, f"left on the client {list(client.futures)}, on workers {client.has_what()}"
+        time.sleep(0.1)
+
+
+def _wait_for_workers(client: Any, count: int) -> None:
+    """Wait as `DaskExecutor` does, which says why."""
+    until = time.monotonic() + STILL
+    while len(client.nthreads()) < count:
+        assert time.monotonic() < until, f"{count} workers were expected, there are {client.nthreads()}"
+        time.sleep(0.1)
+
+
+@contextlib.contextmanager
+def _with_nannies() -> Iterator[tuple[Any, Callable[[], None]]]:
+    """Yield a client of two workers that are started again when they die, and a function that waits for both."""
+    import dask
     from distributed import Client, LocalCluster
 
-    rng, fits, known = np.random.default_rng(seed), 0, set[bytes]()
-    for _ in range(times):
-        cluster = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50)
-        with cluster, Client(cluster, set_as_default=False) as client:
-            _fit(client)  # workers import what they need
-            bits, seconds = _fit(client)
-            struck = False
-            known.add(bits)
-            while not struck:
-                worker = int(rng.choice(list(client.run(os.getpid).values())))
-                bits, struck = _fit_troubled(client, trouble, worker, float(rng.uniform(0.0, seconds)))
-                fits += 1
-                known.add(bits)
-    assert len(known) <= 1, "other bits"
-    return fits
+    # A LocalCluster gives up a worker that is not back in time; on a busy machine the default, 15 s, is too short.
+    patient = dask.config.set({"distributed.deploy.lost-worker-timeout": f"{STILL} s"})
+    cluster = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50)
+    with patient, cluster, Client(cluster, set_as_default=False) as client:
+        yield client, lambda: _wait_for_workers(client, 2)
 
 
-def _checked(trouble: Callable[[int], None], told: str) -> Callable[[int, int], tuple[int, str]]:
+@contextlib.contextmanager
+def _without_nannies() -> Iterator[tuple[Any, Callable[[], None]]]:
+    """Yield a client of three workers that nobody starts again, and a function that replaces the dead between runs."""
+    from distributed import Client, LocalCluster
+
+    workers: list[subprocess.Popen[bytes]] = []
+    cluster = LocalCluster(n_workers=0, dashboard_address=":0", silence_logs=50)
+    with cluster, Client(cluster, set_as_default=False) as client:
+        words = [sys.executable, "-m", "distributed.cli.dask_worker", cluster.scheduler_address]
+
+        def replace_the_dead() -> None:
+            workers[:] = [worker for worker in workers if worker.poll() is None]
+            while len(workers) < 3:
+                options = ["--no-nanny", "--nthreads", "1", "--no-dashboard"]
+                workers.append(subprocess.Popen([*words, *options], stderr=subprocess.DEVNULL))
+            _wait_for_workers(client, 3)
+
+        try:
+            yield client, replace_the_dead
+        finally:
+            for worker in workers:
+                worker.kill()
+                worker.wait()
+
+
+Cluster = Callable[[], contextlib.AbstractContextManager[tuple[Any, Callable[[], None]]]]
+
+
+def _checked(cluster: Cluster, trouble: Kill, told: str) -> Check:
     def check(times: int, seed: int) -> tuple[int, str]:
-        with warnings.catch_warnings():
+        rng, struck, runs, longest = np.random.default_rng(seed), 0, 0, 0.0
+        with warnings.catch_warnings(), cluster() as (client, restore):
             warnings.simplefilter("ignore", UserWarning)
-            fits = _troubled(trouble, times, seed)
-        return times, f"{told} during {fits} fits, all with the same bits"
+            restore()
+            _timed(client)  # workers import what they need
+            expected, undisturbed = _timed(client)
+            while struck < times:
+                restore()
+                workers = list(client.run(os.getpid, on_error="ignore").values())
+                chosen = rng.choice(workers, min(int(rng.integers(1, 3)), len(workers), times - struck), replace=False)
+                moments = {int(worker): float(rng.uniform(0.0, undisturbed)) for worker in chosen}
+                bits, seconds, count = _troubled(client, trouble, moments)
+                assert bits == expected, "other bits"
+                _check_nothing_is_left(client)
+                runs, struck, longest = runs + 1, struck + count, max(longest, seconds)
+        seen = f"{told} during {runs} runs, all with the same bits, nothing left on client and workers"
+        return struck, f"{seen}; undisturbed {undisturbed:.1f} s, the longest {longest:.1f} s"
 
     return check
 
 
-CLUSTER: dict[str, Callable[[int, int], tuple[int, str]]] = {
-    "killed": _checked(_kill, "killed"),
-    "slow": _checked(_stand_still, f"stopped for {SLOW:.0f} s"),
+CLUSTER: dict[str, Check] = {
+    "killed": _checked(_with_nannies, _kill, "killed"),
+    "killed without nannies": _checked(_without_nannies, _kill, "killed"),
+    "slow": _checked(_with_nannies, _stand_still, f"stopped for {SLOW:.0f} s"),
 }
+
+if __name__ == "__main__":
+    answer(CLUSTER)

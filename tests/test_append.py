@@ -7,8 +7,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from halfmoon import Geometry
+from halfmoon import DataDependentKernel, Geometry
 from halfmoon.graph import AppendedIndex, NeighborIndex, knn_graph
+from halfmoon.kernels import GraphExtension
 
 pytestmark = pytest.mark.filterwarnings("ignore::halfmoon.exceptions.DisconnectedGraphWarning")
 EXACT = {"graph_params": {"method": "exact"}, "n_neighbors": 6, "random_state": 0}
@@ -101,6 +102,20 @@ def test_copies_of_known_rows_are_where_these_are(rng, X):
     assert more.index.n_points == 150
     assert_allclose(more.extend(h_hat)[150:], geometry.extend(h_hat)[[0, 1, 2, 1]])
     assert_allclose(more.rows(np.arange(150, 153)), geometry.rows(np.arange(3)), atol=1e-6)
+
+
+@pytest.mark.parametrize("copies", [0, 2])
+def test_what_was_computed_on_landmarks_and_old_rows_is_kept(X, copies):
+    kernel = DataDependentKernel(n_neighbors=6, n_landmarks=30, random_state=0).fit(
+        np.concatenate([X[:120], X[:copies]])
+    )
+    before = kernel.warped_.smooth_extension
+    assert before.sizes_everywhere.shape == (120, 1)
+    after = kernel.append(X[120:135]).append(X[135:]).warped_.smooth_extension
+    anew = GraphExtension(after.geometry, after.power, after.K_hat, after.eta, with_modes=False)
+    assert after.K_SS is before.K_SS
+    assert ("sizes_everywhere" in vars(after)) == (copies == 0)
+    assert_allclose(after.sizes_everywhere, anew.sizes_everywhere, atol=1e-6)
 
 
 def test_every_row_a_landmark(X):

@@ -81,8 +81,8 @@ def test_memory_is_what_estimators_predict(threads):
     assert leads.stored_bytes == 0
 
 
-def test_a_broadcast_reaches_all_workers_in_rounds_that_triple_the_copies():
-    assert [arithmetic._hops(workers) for workers in (1, 2, 3, 4, 9, 10, 27, 28)] == [2, 4, 4, 6, 6, 8, 8, 10]
+def test_the_first_worker_sends_the_system_to_all_others():
+    assert [arithmetic._hops(workers) for workers in (1, 2, 3, 20)] == [2, 3, 4, 21]
 
 
 def test_the_plan_says_what_cannot_be_done():

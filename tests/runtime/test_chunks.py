@@ -1,6 +1,8 @@
 """Fitted objects on Dask collections: lazily, chunk by chunk, the values of one call on all rows."""
 
+import os
 import pickle
+import signal
 
 import dask.array as da
 import dask.dataframe as dd
@@ -61,6 +63,19 @@ def test_a_cluster_is_sent_the_model_once(client, data):
     for result in (lazily, by_array):  # also after the block
         np.testing.assert_allclose(client.compute(result).result(), values, rtol=1e-9)
     assert len(pickle.dumps(dict(lazily.dask))) < len(pickle.dumps(model))
+
+
+@pytest.mark.filterwarnings("ignore::halfmoon.exceptions.DisconnectedGraphWarning")
+def test_predictions_outlive_the_workers_that_had_the_model(client, data):
+    """Lost data cannot be sent again by a collection; the task that makes the model can run again."""
+    X, y = data
+    model = LapSVC(random_state=0).fit(X, y)
+    with distributed(client):
+        values = model.decision_function(da.from_array(X, chunks=(70, 5)))
+    for _ in range(2):
+        np.testing.assert_allclose(client.compute(values).result(), model.decision_function(X), rtol=1e-9)
+        for worker in client.run(os.getpid, on_error="ignore").values():
+            os.kill(worker, signal.SIGKILL)
 
 
 @pytest.mark.filterwarnings("ignore::halfmoon.exceptions.DisconnectedGraphWarning")

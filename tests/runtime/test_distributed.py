@@ -1,7 +1,11 @@
 """Tasks on a Dask cluster: the same results in the same order, and a worker that dies costs its tasks alone."""
 
+import gc
 import os
 import signal
+import time
+from itertools import chain, repeat
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -32,6 +36,11 @@ def dying(prepared, item):
     return item * A
 
 
+def timing_out(prepared, item):
+    time.sleep(0.2)
+    raise TimeoutError("of the task")
+
+
 def test_results_come_in_order(client, rng):
     A = rng.normal(size=10)
     with DaskExecutor(client) as executor:
@@ -51,6 +60,26 @@ def test_workers_that_die_cost_their_tasks_alone(client, rng, tmp_path):
         found = list(executor.map(dying, (tmp_path, A), range(8)))
     assert len(list(tmp_path.iterdir())) == 2
     np.testing.assert_array_equal(found, [item * A for item in range(8)])
+    gc.collect()
+    assert not client.futures  # the client keeps no cancelled task
+
+
+def test_a_cluster_without_workers_is_an_error(monkeypatch):
+    """The fit waited for ever for a result."""
+    monkeypatch.setattr("halfmoon.runtime.distributed.PATIENCE", 0.05)
+    client = mock.Mock()
+    client.nthreads.side_effect = chain([{"worker": 1}] * 3, repeat({}))
+    task = client.submit.return_value
+    task.result.side_effect, task.done.return_value = TimeoutError, False
+    with pytest.raises(TimeoutError, match=r"has had no workers for 0.05 s"):
+        list(DaskExecutor(client).map(scaled, (np.ones(1), 1.0), range(3)))
+    assert task.result.call_count == 2  # it waited on while there was a worker
+
+
+def test_tasks_that_time_out_are_errors(client, monkeypatch):
+    monkeypatch.setattr("halfmoon.runtime.distributed.PATIENCE", 0.05)
+    with pytest.raises(TimeoutError, match="of the task"):
+        list(DaskExecutor(client).map(timing_out, None, range(3)))
 
 
 def test_only_the_block_is_distributed(client):

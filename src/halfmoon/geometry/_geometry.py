@@ -401,9 +401,24 @@ class Geometry:
         )
         return values
 
+    def follow(self, values: Matrix, h_hat: Matrix) -> Matrix:
+        """Return T h_hat on the distinct points, given it on those of an earlier state, of which no two rows are equal.
+
+        Rows of the last exact state come first in both; the others follow from these.
+        """
+        assert self.appended is not None
+        values = self.duplicates.mean(self.appended.extend(values[: self.regularizer.n]))
+        values[self.duplicates.group[self.landmarks]] = h_hat
+        return values
+
     def place(self, Z: Any) -> Matrix:
         """Return rows of T for new points: the mean of those of their nearest points."""
         return self.average(Z, self.on_points(np.eye(len(self.landmarks))))
+
+    @property
+    def has_duplicates(self) -> bool:
+        """Whether two rows are equal."""
+        return self.index.n_points < self.n
 
     def knows(self, Z: Any) -> NDArray[np.bool_]:
         """Tell which rows of Z are points of the graph."""

@@ -347,8 +347,11 @@ class DataDependentKernel(FittedKernel):
         """
         check_is_fitted(self)
         X_new = self._validate(X_new)
-        geometry = self.geometry_ if self.method == "budget" else self.geometry_.append(X_new)
-        other = self.rewarp(geometry=geometry, landmark_kernel=self.warped_.landmark_kernel)
+        other = type(self)(**self.get_params(deep=False))
+        self._share_fit(other)
+        if self.method != "budget":
+            other.geometry_ = self.geometry_.append(X_new)
+            other.warped_ = self.warped_.appended(other.geometry_)
         other.n_samples_fit_ = self.n_samples_fit_ + X_new.shape[0]
         return other
 

@@ -43,6 +43,16 @@ class GraphExtension:
         self.geometry, self.power, self.K_hat, self.eta = geometry, power, K_hat, eta
         self.with_modes = with_modes
 
+    def appended(self, geometry: Geometry) -> GraphExtension:
+        """Return the extension to a geometry with further rows; what is known on landmarks and old rows stays."""
+        more = GraphExtension(geometry, self.power, self.K_hat, self.eta, with_modes=self.with_modes)
+        known = vars(self)
+        if "K_SS" in known:
+            vars(more)["K_SS"] = self.K_SS
+        if "sizes_everywhere" in known and not self.geometry.has_duplicates:  # else rows differ from their point's mean
+            vars(more)["sizes_everywhere"] = geometry.follow(self.sizes_everywhere, self.sizes[:, None])
+        return more
+
     @property
     def restriction(self) -> Restriction:
         """Q^+ on the landmarks."""

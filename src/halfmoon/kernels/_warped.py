@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copyreg
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -163,6 +163,14 @@ class WarpedKernel:
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle without what can be computed again; model files keep more, see `GraphExtension`."""
         return copyreg.__newobj__, (type(self),), without_caches(self)  # type: ignore[attr-defined]
+
+    def appended(self, geometry: Geometry) -> WarpedKernel:
+        """Return the kernel of a geometry with further rows; what is known on landmarks and old rows stays."""
+        more = replace(self, geometry=geometry)
+        for name in ("graph_extension", "smooth_extension"):
+            if name in vars(self):
+                vars(more)[name] = vars(self)[name].appended(geometry)
+        return more
 
     @cached_property
     def kernel_extension(self) -> KernelExtension:

@@ -1,8 +1,8 @@
 """From sizes to a plan. A machine that leads (Dask's client) builds graph and factor; workers solve tiles of landmarks.
 
-Time: the leader's stages one after the other, broadcasts through the network, and rounds of tiles on all threads.
+Time: the leader's stages one after the other, the system through the network, and rounds of tiles on all threads.
 Memory: the bounds of `fit_memory`, and on workers the arrays that they are sent and work in. Traffic: the system that
-is broadcast for every call, and the columns that come back. The runs behind the costs had k = 10, p = 2, 100 labels
+is sent for every call, and the columns that come back. The runs behind the costs had k = 10, p = 2, 100 labels
 and ten classes, and plans are for the same.
 """
 
@@ -25,7 +25,6 @@ GRAPH_ENTRY = 12  # bytes of an entry of the graph as CSR: float64 and int32
 FACTOR_ENTRY = 2 * 8  # bytes: float32 and uint32, stored by rows and by columns
 SYSTEM_ROW = 80  # bytes per row of what workers are sent, but for the entries of graph (4 each) and factor
 HOPS = 2  # from the leader through the scheduler to the first worker
-GROWTH = 3  # a holder sends two copies in one round of Dask's broadcast
 
 
 @dataclass(frozen=True)
@@ -201,7 +200,7 @@ def _steps(costs: Costs, n: int, d: int, m: int, w: int, t: int, travel: float) 
     steps = [
         Step("graph", "leader", costs.stages["graph"].of(n, d) / t),
         Step("order and factor", "leader", costs.stages["setup"].of(n, d)),
-        Step("broadcasts and results", "network", travel),
+        Step("system and results", "network", travel),
         Step(
             f"solves, {rounds} {'round' if rounds == 1 else 'rounds'} of tiles",
             "workers",
@@ -233,11 +232,11 @@ def _labels_off_landmarks(m: int) -> int:
 
 
 def _hops(w: int) -> int:
-    """Return how often the system passes through a network card, one after the other, until every worker has it."""
-    copies, hops = 1, HOPS
-    while copies < w:
-        copies, hops = GROWTH * copies, hops + GROWTH - 1
-    return hops
+    """Return how often the system passes through a network card, one after the other, until every worker has it.
+
+    The first worker sends it to all others: they ask at the same time, when nobody else has it.
+    """
+    return HOPS + w - 1
 
 
 def _problems(costs: Costs, n: int, d: int) -> tuple[str, ...]:

@@ -67,14 +67,18 @@ def _mapped(method: Callable[..., Any], model: Any, X: Any, args: Any, kwargs: A
 def _once(model: Any) -> Any:
     """Return the model as one node, however many chunks there are: sent ahead inside `distributed`, else in the graph.
 
-    What is sent ahead serves later collections too, and workers prepare it for queries once.
+    What is sent ahead is a task whose argument the scheduler keeps: if every worker that has the model dies, another
+    gets it again. Workers prepare it for queries once.
     """
-    client = current_client()
-    if client is not None:
-        return client.scatter(model, broadcast=True)
     import dask
 
-    return dask.delayed(model, pure=False)
+    client = current_client()
+    if client is None:
+        return dask.delayed(model, pure=False)
+    from distributed.protocol.pickle import dumps, loads
+
+    with dask.config.set({"distributed.admin.large-graph-warning-threshold": sys.maxsize}):
+        return client.submit(loads, dumps(model), pure=False)
 
 
 def _of_partitions(call: tuple[Any, ...], frame: Any, sample: NDArray[Any]) -> Any:

@@ -2,6 +2,12 @@
 
 A task gets what was prepared for all of them, one item, and returns its result, so a worker
 that dies costs the tasks it was running: they run again elsewhere, with the same result.
+
+What tasks share goes to one worker, and the others fetch it from there and from each other when their first task needs
+it. Dask's own way to send to all, `scatter(broadcast=True)`, is not used: if a worker dies meanwhile, the scheduler
+tries for ever to reach it (dask/distributed, issue 5704), and the cluster stands still. Nor is
+`client.wait_for_workers`, which renews the list of workers that a `LocalCluster` keeps: if the cluster then hears of a
+death that is in the list already, it stops watching its workers, and its end raises KeyError.
 """
 
 from __future__ import annotations
@@ -70,15 +76,15 @@ class _Batch:
         self.client, self.task, self.prepared = client, task, prepared
         self.pending: deque[tuple[Any, Any]] = deque()  # items and their futures
         self.losses = 0
-        self.sent = self._send(prepared, broadcast=True)  # to every worker, so that no single one is needed
+        self.sent = self._send(prepared)
 
-    def _send(self, content: Any, *, broadcast: bool = False) -> Any:
-        """Send something to workers, and again if one of them dies on the way."""
+    def _send(self, content: Any) -> Any:
+        """Send something to a worker, and again if it dies on the way."""
         while True:
-            self.client.wait_for_workers(1, timeout=PATIENCE)
+            self._wait_for_workers()
             try:
-                return self.client.scatter(_Parcel(content), broadcast=broadcast, hash=False)
-            except OSError as error:  # the connection to a worker ended
+                return self.client.scatter(_Parcel(content), hash=False)
+            except (OSError, KeyError) as error:  # the connection ended; the scheduler has forgotten the worker
                 self._count_loss(error)
                 time.sleep(PAUSE)
 
@@ -104,12 +110,32 @@ class _Batch:
 
         while True:
             try:
-                result = self.pending[0][1].result()
+                result = self._wait_for(self.pending[0][1])
             except FutureCancelledError as error:  # every worker that held what was sent has died
                 self._send_again(error)
                 continue
             self.pending.popleft()
             return result
+
+    def _wait_for_workers(self) -> None:
+        """Wait until the scheduler knows a worker; a cluster without workers is broken."""
+        until = time.monotonic() + PATIENCE
+        while not self.client.nthreads():
+            if time.monotonic() > until:
+                raise TimeoutError(
+                    f"The Dask cluster has had no workers for {PATIENCE} s. Look at their logs, and start some."
+                )
+            time.sleep(PAUSE)
+
+    def _wait_for(self, future: Any) -> Any:
+        """Return the result of a task, however long it takes, as long as there are workers."""
+        while True:
+            try:
+                return future.result(timeout=PATIENCE)
+            except TimeoutError:
+                if future.done():  # the task itself has timed out
+                    raise
+                self._wait_for_workers()
 
     def _count_loss(self, error: Exception) -> None:
         self.losses += 1
@@ -121,7 +147,8 @@ class _Batch:
 
     def _send_again(self, error: Exception) -> None:
         self._count_loss(error)
-        self.sent = self._send(self.prepared, broadcast=True)
+        self.cancel()  # else the client keeps cancelled tasks, by the tracebacks of their errors
+        self.sent = self._send(self.prepared)
         self.pending = deque((item, self._submit(item)) for item, _ in self.pending)
 
     def cancel(self) -> None:
