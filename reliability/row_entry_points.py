@@ -31,7 +31,7 @@ from halfmoon import (
     select_landmarks,
 )
 from halfmoon.graph import find_duplicates, knn_graph
-from halfmoon.kernels import fit_small, warp
+from halfmoon.kernels import warp
 from halfmoon.model_selection import KernelSearchCV, LabeledKFold, labeled_scorer
 from reliability.hostile_rows import Rows
 from reliability.judge import Result
@@ -198,11 +198,6 @@ def _geometry(rows: Rows) -> dict[str, Result]:
     }
 
 
-@entry("fit_small", "X", "sizes")
-def _fit_small(rows: Rows) -> dict[str, Result]:
-    return {"diag": Result(fit_small(kernel_of(rows), rows.X).diag(rows.X), (rows.n,))}
-
-
 @entry("DataDependentKernel in SVC", "X")
 def _svc(rows: Rows) -> dict[str, Result]:
     kernel = kernel_of(rows).fit(rows.X)
@@ -252,7 +247,7 @@ CLASSIFIERS: dict[str, Callable[[Rows], Any]] = {
 }
 for name, make in CLASSIFIERS.items():
     entry(f"{name} fit", "X", "y", "weights", "sizes")(_classifier_call(make))
-DISCONTINUOUS = ("1e-12", "1e12", "priors", "balanced")  # rounding decides: no two forms of the data agree
+DISCONTINUOUS = ("1e-12", "1e12", "priors", "balanced", "connected cosine")  # rounding decides: no two forms of the data agree
 
 
 @entry("LapSVC probability", "X", "y", "weights")
@@ -327,7 +322,9 @@ def _search(rows: Rows) -> dict[str, Result]:
 @entry("LabeledKFold", "y")
 def _folds(rows: Rows) -> dict[str, Result]:
     splits = list(LabeledKFold(2, random_state=0).split(rows.X, rows.y))
-    return {f"test {i}": Result(test) for i, (_, test) in enumerate(splits)}
+    y = np.asarray(rows.y)
+    are_targets = y.dtype.kind == "f" and bool((y[np.isfinite(y)] % 1.0).any())  # these are not stratified
+    return {f"test {i}": Result(test, compared=not are_targets) for i, (_, test) in enumerate(splits)}
 
 
 @entry("labeled_scorer", "X", "y")
