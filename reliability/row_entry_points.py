@@ -247,7 +247,13 @@ CLASSIFIERS: dict[str, Callable[[Rows], Any]] = {
 }
 for name, make in CLASSIFIERS.items():
     entry(f"{name} fit", "X", "y", "weights", "sizes")(_classifier_call(make))
-DISCONTINUOUS = ("1e-12", "1e12", "priors", "balanced", "connected cosine")  # rounding decides: no two forms of the data agree
+DISCONTINUOUS = (
+    "1e-12",
+    "1e12",
+    "priors",
+    "balanced",
+    "connected cosine",
+)  # rounding decides: no two forms of the data agree
 
 
 @entry("LapSVC probability", "X", "y", "weights")
