@@ -6,6 +6,7 @@ still tells its state, in JSON that every browser reads.
 
 from __future__ import annotations
 
+import atexit
 import json
 import tempfile
 import warnings
@@ -55,7 +56,9 @@ def _session() -> Session:
         session = session_of_arrays(
             X, classes=("a", "b"), journal=Path(folder, "given.labels.jsonl"), n_neighbors=5, n_landmarks=10
         )
-        return session.start().wait(120)
+        session.start().wait(120)
+    atexit.register(session.close)
+    return session
 
 
 @cache
