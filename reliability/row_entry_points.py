@@ -15,7 +15,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import clone
 from sklearn.svm import SVC
 
@@ -92,10 +91,10 @@ for name, options in GRAPHS.items():
 def _precomputed(rows: Rows) -> dict[str, Result]:
     X, shape = rows.X, getattr(rows.X, "shape", ())
     n = min(shape) if len(shape) == 2 else 0
-    square = X[:n, :n] if n and (isinstance(X, np.ndarray) or sparse.issparse(X)) else X
-    n = n if square is not X else rows.n
+    can_be_cut = isinstance(X, np.ndarray) or getattr(X, "format", None) in ("csr", "csc", "lil", "dok")
+    square = X[:n, :n] if n and can_be_cut else X
     W = knn_graph(square, n_neighbors=2, metric="precomputed", random_state=0)
-    return {"W": Result(W, (n, n))}
+    return {"W": Result(W, (n, n) if square is not X else (rows.n, rows.n))}
 
 
 @entry("knn_graph callable metric", "X")
@@ -455,9 +454,6 @@ _new("features transform", lambda model, Z: model.transform(Z))
 @entry("LapRLSClassifier partial_fit", "X")
 def _partial_fit(rows: Rows) -> dict[str, Result]:
     first = _training(rows)
-    model = (
-        LapRLSClassifier(kernel=kernel_of(first))
-        .fit(first.X, first.y)
-        .partial_fit(rows.X, first.y[np.arange(rows.n) % first.n])
-    )
+    model = LapRLSClassifier(kernel=kernel_of(first)).fit(first.X, first.y)
+    model.partial_fit(rows.X, first.y[np.arange(rows.n) % first.n])
     return {"values": Result(model.decision_function_[first.n :])}

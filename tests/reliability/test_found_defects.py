@@ -29,7 +29,7 @@ from halfmoon.runtime.atomic_write import atomic_write
 from halfmoon.runtime.distributed import DaskExecutor
 from halfmoon.runtime.spool import write_rows
 from halfmoon.solvers import solve_sdd
-from halfmoon.tables import write_columns
+from halfmoon.tables import read_table, write_columns
 from reference import rbf
 
 pytestmark = pytest.mark.filterwarnings("ignore::halfmoon.exceptions.DisconnectedGraphWarning")
@@ -410,3 +410,44 @@ def test_scores_of_sparse_rows_of_every_format(X, form):
 def test_minus_one_as_a_text_has_a_warning_of_its_own(X):
     with pytest.warns(LabelWarning, match="class of its own"):
         LapRLSClassifier(kernel=small()).fit(X, FEW.astype(str))
+
+
+def test_normalised_laplacians_of_tiny_weights():
+    """Products of 1 / sqrt(degree) overflowed."""
+    tiny = quiet(lambda: laplacian(5e-324 * EDGE, normalized=True))
+    np.testing.assert_allclose(tiny.toarray(), [[1.0, -1.0], [-1.0, 1.0]])
+
+
+def test_a_tiny_bandwidth_is_quiet_for_large_distances(X):
+    weights = quiet(lambda: knn_graph(1e148 * X, weights="heat", bandwidth=1e-200)).data
+    np.testing.assert_array_equal(weights, 1e-12)
+
+
+@pytest.mark.parametrize("scale", [1e-139, 1e-100])
+def test_bounds_of_linear_kernels_of_tiny_rows(X, scale):
+    """The square of the largest value underflowed, and 0 times infinity was no bound."""
+    kernel = small(base_kernel="linear").fit(scale * X)
+    assert not np.isnan(kernel.kernel_error_bound())
+
+
+def test_metrics_that_give_no_number(X):
+    with pytest.raises(ValueError, match="gives no number"):
+        small(metric=lambda a, b: None).fit(X)
+
+
+def test_plans_of_impossible_size():
+    with pytest.raises(ValueError, match="'threads' must be a whole number from 1 to"):
+        plan(rows=10**6, features=10, threads=1e300)
+
+
+def test_a_grid_that_is_an_array(X):
+    with pytest.raises(TypeError, match="should be a dict or a list"):
+        KernelSearchCV(LapSVC(kernel=small()), np.array(3)).fit(X, FEW)
+
+
+def test_libsvm_files_with_an_index_of_two_thousand_millions(tmp_path):
+    """The mean of so many features took all memory there was."""
+    path = tmp_path / "far.libsvm"
+    path.write_text("0 2000000000:1\n1 2:1\n")
+    with pytest.raises(DataFileError, match="without gaps"):
+        read_table(path)
