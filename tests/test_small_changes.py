@@ -8,10 +8,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics.pairwise import rbf_kernel
 
 from halfmoon import DataDependentKernel, Geometry, LapRLSClassifier, restrict
+from halfmoon.exceptions import AccuracyWarning
 from halfmoon.geometry import restrict_powers
+from halfmoon.graph import laplacian
 from halfmoon.kernels import warp
 from halfmoon.regularizers import PowerRegularizer
-from halfmoon.semi_supervised.losses import RidgePath
+from halfmoon.semi_supervised.losses import AugmentedRidge, RidgePath
 
 pytestmark = pytest.mark.filterwarnings("ignore::halfmoon.exceptions.DisconnectedGraphWarning")
 
@@ -51,6 +53,7 @@ def test_weighted_ridge_regression_is_the_bordered_system(rng, X):
         path = RidgePath(K, Y, weights)
         assert_allclose(path.at(alpha).dual, expected[:-1], atol=1e-6 * np.abs(expected).max())
         assert_allclose(path.at(alpha).intercept, expected[-1], atol=1e-6 * np.abs(expected).max())
+        assert_allclose(path.residuals([alpha])[0], path.at(alpha).residuals, rtol=1e-6, atol=1e-9)
 
 
 def test_what_is_assumed_where_nothing_is_said(geometry):
@@ -76,9 +79,11 @@ def test_estimators_check_the_parameters_of_their_kernels(X, parameter, value):
         LapRLSClassifier(kernel=DataDependentKernel(**{parameter: value})).fit(X, y)
 
 
-def test_extensions_are_checked(geometry):
+def test_extensions_are_checked(kernel, geometry):
     with pytest.raises(ValueError, match="extension"):
         warp(geometry, extension="x")
+    with pytest.raises(ValueError, match="extension"):
+        kernel.rewarp(extension="x")
 
 
 @pytest.mark.parametrize("eta", [-1.0, np.nan, "1"])
@@ -107,7 +112,10 @@ def test_rows_come_in_lists(X, geometry):
 def test_landmarks_that_are_all_rows_in_another_order(rng, X):
     S = rng.permutation(40)
     geometry = Geometry.build(X, n_neighbors=5, landmarks=S, random_state=0)
+    values = rng.normal(size=40)
     assert_allclose(geometry.rows(S), np.eye(40), atol=1e-5)
+    assert_allclose(geometry.extend(values)[S], values, atol=1e-5)
+    assert_allclose(geometry.gather(values), values[S], atol=1e-5)
 
 
 def test_the_distance_of_two_points(kernel, X):
@@ -126,11 +134,37 @@ def test_neighbours_of_points_that_are_new_anyway(geometry, X):
         assert_allclose(found, expected)
 
 
+def test_the_inverse_on_one_landmark(geometry):
+    Q = PowerRegularizer(geometry.graph, power=1, normalized=False, ridge=1.0)
+    A = np.linalg.inv(laplacian(geometry.graph).toarray() + np.eye(40))[3, 3]
+    F, _ = restrict(Q, [3]).inverse_root(np.eye(1))
+    assert_allclose(F @ F.T, 1.0 / (A + 1.0), rtol=1e-5)
+
+
+def test_where_a_row_is_as_odd_as_an_example(rng, X):
+    K, Y, noise = rbf_kernel(X[:10]), rng.normal(size=(9, 1)), 0.3
+    few = RidgePath(K[:9, :9], Y, np.ones(9)).at(noise)
+    more = AugmentedRidge.of(few, Y, K[9:, :9], K[9:, 9])
+    for crossings in more.crossings(noise):
+        for i in np.flatnonzero(np.abs(crossings[0]) < 100.0):
+            target = more.values[0, 0] + np.sqrt(more.spread[0] + noise) * crossings[0, i]
+            whole = RidgePath(K, np.append(Y, [[target]], axis=0), np.ones(10)).at(noise)
+            odd = np.abs(whole.residuals[:, 0]) * np.sqrt(np.diagonal(whole.inverse))
+            assert odd[9] == pytest.approx(odd[i], rel=1e-6)
+
+
 def test_a_kernel_with_one_landmark(X):
-    K = DataDependentKernel(n_neighbors=5, n_landmarks=1, extension="kernel", random_state=0).fit(X)(X)
-    assert K.shape == (40, 40)
-    assert np.isfinite(K).all()
-    assert (np.diagonal(K) > 0.0).all()
+    """At the landmark the regulariser takes away a part of the base kernel."""
+    options = {"n_neighbors": 5, "n_landmarks": 1, "extension": "kernel", "scale": None, "random_state": 0}
+    with_graph, base = (DataDependentKernel(eta=eta, **options).fit(X) for eta in (1.0, 0.0))
+    s = with_graph.landmark_indices_
+    assert 0.0 < with_graph(X[s])[0, 0] < 0.99 * base(X[s])[0, 0]
+
+
+def test_an_accuracy_that_is_out_of_reach_is_told(geometry):
+    Q = PowerRegularizer(geometry.graph, ridge=1e-3)
+    with pytest.warns(AccuracyWarning):
+        restrict_powers(Q, np.arange(8), (1, 2, 3), eps=1e-15)
 
 
 def test_residuals_after_leaving_out_another_row(rng, X):

@@ -57,8 +57,8 @@ def all_mutants() -> dict[str, Mutant]:
 def _tested(mutants: dict[str, Mutant]) -> list[tuple[str, Mutant, list[str]]]:
     """Return mutants with the tests of their lines."""
     tests = sorted({*chain(*NEAR.values()), DEFECTS, OWN})
-    lines = lines_of_tests(tests, SOURCE)
-    return [(key, mutant, lines.get(mutant.module, {}).get(mutant.line, [])) for key, mutant in mutants.items()]
+    near = lines_of_tests(tests, SOURCE)
+    return [(key, mutant, near(mutant.module, mutant.line)) for key, mutant in mutants.items()]
 
 
 def main() -> None:

@@ -14,7 +14,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -38,8 +38,8 @@ ALONE = {
 ENOUGH = 30.0  # seconds of tests per mutant, the quickest ones first
 
 
-def lines_of_tests(tests: Iterable[str], source: Path) -> dict[str, dict[int, list[str]]]:
-    """Run tests once, and return which of them run which line of which module, the quickest first; none may fail."""
+def lines_of_tests(tests: Iterable[str], source: Path) -> Callable[[str, int], list[str]]:
+    """Run tests once; return which of them run a line of a module, the quickest first. None may fail."""
     FOLDER.mkdir(exist_ok=True)
     data, clock = FOLDER.resolve() / "coverage", FOLDER.resolve() / "seconds.json"
     words = [*QUIET, *tests, f"--cov={source}", "--cov-context=test", "--cov-report=", "--cov-fail-under=0"]
@@ -49,13 +49,15 @@ def lines_of_tests(tests: Iterable[str], source: Path) -> dict[str, dict[int, li
     subprocess.run([sys.executable, "-m", "pytest", *words], env=environment, check=True)
     seconds, coverage = json.loads(clock.read_text()), CoverageData(str(data))
     coverage.read()
-    return {
-        str(Path(file).relative_to(source.resolve())): {
-            line: _quickest({name.partition("|")[0] for name in names if name}, seconds)
-            for line, names in coverage.contexts_by_lineno(file).items()
-        }
-        for file in coverage.measured_files()
-    }
+    found = {str(Path(file).relative_to(source.resolve())): file for file in coverage.measured_files()}
+
+    def tests_of(module: str, line: int) -> list[str]:
+        lines = coverage.contexts_by_lineno(found[module]) if module in found else {}
+        own = {name.partition("|")[0] for name in lines.get(line, ()) if name}
+        all_of_module = {name.partition("|")[0] for names in lines.values() for name in names if name}
+        return _quickest(own or all_of_module, seconds)  # defaults and constants are read when the module is imported
+
+    return tests_of
 
 
 def _quickest(names: set[str], seconds: Mapping[str, float]) -> list[str]:

@@ -263,10 +263,12 @@ def _whole(name: str, value: SupportsInt, *, low: int = 1) -> int:
         number = int(value)
     except (TypeError, ValueError, OverflowError):
         number = None
-    if number is None or number != value or not low <= number <= MOST:
+    if number is None or number != value or number < low:
         raise ValueError(
-            f"'{name}' must be a whole number from {low:,} to {MOST:.0e}. Got {value!r}. Write it as 1000000 or 1e6."
+            f"'{name}' must be a whole number of at least {low:,}. Got {value!r}. Write it as 1000000 or 1e6."
         )
+    if number > MOST:
+        raise ValueError(f"'{name}' may be {MOST:,} at most. Got {value!r}.")
     return number
 
 
