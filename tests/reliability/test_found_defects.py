@@ -18,6 +18,7 @@ from halfmoon import DataDependentKernel, Geometry, KernelKMeans, LapRLSClassifi
 from halfmoon.exceptions import DataFileError, DisconnectedGraphWarning, FloatRangeError, LabelWarning
 from halfmoon.experiments._trials import TrialTable
 from halfmoon.graph import NeighborIndex, knn_graph, laplacian
+from halfmoon.kernels._distances import rbf_kernel
 from halfmoon.labeller import ActionError, Labels
 from halfmoon.labeller._security import Guard
 from halfmoon.labeller._server import Events, make_app
@@ -451,3 +452,10 @@ def test_libsvm_files_with_an_index_of_two_thousand_millions(tmp_path):
     path.write_text("0 2000000000:1\n1 2:1\n")
     with pytest.raises(DataFileError, match="without gaps"):
         read_table(path)
+
+
+def test_a_huge_gamma_on_huge_rows(X):
+    """Infinitely many widths less infinite rounding: nothing is known, and distances are measured by subtraction."""
+    rows = 1e148 * X
+    K = quiet(lambda: rbf_kernel(rows, rows[::-1].copy(), 1e30))
+    np.testing.assert_array_equal(K, np.eye(30)[::-1])
