@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 DATA ?=
 BENCH_DATA := $(if $(DATA),--data $(DATA))
 
-.PHONY: demo test test-browser lint types suite bench bench-accuracy reliability docs package clean
+.PHONY: demo test test-browser lint types suite bench bench-accuracy reliability mutants docs package clean
 
 demo: $(VENV)/.demo-installed
 	$(BIN)/python -m halfmoon.experiments.demo --out demo.png
@@ -65,12 +65,20 @@ $(VENV)-peers/.installed: benchmarks/peers.txt
 	$(VENV)-peers/bin/python -m pip install --quiet --no-deps LAMDA-SSL==1.0.2
 	touch $@
 
-# Try to break it: at most 90 minutes on 2 cores; PROFILE=nightly for a night, SEED=7 to repeat a run.
+# Try to break it: at most an hour on 2 cores; PROFILE=nightly for a night, SEED=7 to repeat a run, PARTS="load security"
+# to run these alone. The page is written while it runs.
 PROFILE ?= long
 SEED ?=
+PARTS ?=
 
 reliability: $(VENV)/.test-installed
-	$(BIN)/python -m reliability --profile $(PROFILE) $(if $(SEED),--seed $(SEED)) --docs docs/reliability.md
+	$(BIN)/python -m reliability --profile $(PROFILE) $(if $(SEED),--seed $(SEED)) $(if $(PARTS),--parts $(PARTS)) --docs docs/reliability.md
+
+# Do the tests notice small changes of the code? SAMPLE= tries all mutants; a run that was cut short goes on.
+SAMPLE ?= 300
+
+mutants: $(VENV)/.test-installed
+	$(BIN)/python -m reliability.mutants $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(SEED),--seed $(SEED)) --docs docs/mutants.md
 
 docs: $(VENV)/.docs-installed
 	$(BIN)/sphinx-build --fail-on-warning --keep-going -n docs docs/_build/html
@@ -91,4 +99,4 @@ package:
 
 clean:
 	rm -rf dist $(VENV)-build $(VENV)-package docs/_build docs/auto_examples docs/generated docs/sg_execution_times.rst
-	rm -rf $(VENV) $(VENV)-peers .coverage .mypy_cache .pytest_cache .ruff_cache .import_linter_cache demo.png reliability.json
+	rm -rf $(VENV) $(VENV)-peers .coverage .mypy_cache .pytest_cache .ruff_cache .import_linter_cache demo.png reliability.json mutants.json .mutants

@@ -47,7 +47,7 @@ FAULTS: dict[str, Fault] = {
     "kill -9 of a fit with a checkpoint": Fault(_killed("fit"), 1, 10, 100),
     "kill -9 of save and load": Fault(_killed("save"), 1, 10, 100),
     "kill -9 of halfmoon reproduce": Fault(_killed("reproduce"), 0, 5, 100),
-    "kill -9 of halfmoon reproduce with two processes": Fault(_killed("reproduce in processes"), 0, 1, 10),
+    "kill -9 of halfmoon reproduce with two processes": Fault(_killed("reproduce in processes"), 0, 1, 3),
     "kill -9 of the labeller's server while labels are sent": Fault(_killed("labeller"), 0, 5, 100),
     "kill -9 of workers of a Dask cluster": Fault(_on_cluster("killed"), 2, 5, 20),
     "kill -9 of workers of a Dask cluster without nannies": Fault(_on_cluster("killed without nannies"), 0, 5, 20),

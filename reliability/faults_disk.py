@@ -7,6 +7,7 @@ say so with the name of the file, leave what was there as it was and no temporar
 
 from __future__ import annotations
 
+import gc
 import os
 import resource
 import shutil
@@ -56,6 +57,7 @@ class Disk:
     @contextmanager
     def read_only(self) -> Iterator[None]:
         """Let nobody write."""
+        gc.collect()  # models in cycles of references keep their files open
         subprocess.run(["mount", "-o", "remount,ro", str(self.place)], check=True)
         try:
             yield

@@ -10,6 +10,7 @@ import numpy as np
 from reliability.hostile_files import FILE_CALLS, FILES
 from reliability.hostile_graphs import GRAPH_CALLS, GRAPHS
 from reliability.hostile_parameters import PARAMETER_CALLS, PARAMETERS
+from reliability.hostile_requests import REQUEST_CALLS, REQUESTS
 from reliability.hostile_rows import ROWS
 from reliability.judge import Verdict, judge
 from reliability.row_entry_points import DISCONTINUOUS, ROW_CALLS
@@ -31,6 +32,7 @@ KINDS = {
     "graphs": Kind(GRAPH_CALLS, GRAPHS),
     "parameters": Kind(PARAMETER_CALLS, PARAMETERS),
     "files": Kind(FILE_CALLS, FILES),
+    "requests": Kind(REQUEST_CALLS, REQUESTS),
 }
 
 

@@ -44,7 +44,7 @@ class Rows:
     def n(self) -> int:
         """Rows, as far as they can be counted."""
         shape = getattr(self.X, "shape", None)
-        return int(shape[0]) if shape else len(self.X)
+        return int(shape[0]) if shape else len(self.X) if hasattr(self.X, "__len__") else 0
 
 
 def harmless(rng: Rng, n: int | None = None, d: int | None = None) -> Rows:

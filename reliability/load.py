@@ -23,18 +23,17 @@ THREADS = 24
 class Load(NamedTuple):
     """A kind of load, and how much of it each profile asks for."""
 
-    run: Callable[[int, int], str]
+    run: Callable[[int, int], tuple[int, str]]  # an amount and a seed -> how often what was tried, what was seen
     short: int
     long: int
 
 
 def run_load(name: str, profile: str, seed: int) -> tuple[int, str]:
-    """Run a load; return how much it was and what was seen. What must not happen raises."""
+    """Run a load; return how often what was tried and what was seen. What must not happen raises."""
     load = LOADS[name]
-    amount = load.short if profile in ("short", "quick") else load.long
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        return amount, load.run(amount, seed)
+        return load.run(load.short if profile in ("short", "quick") else load.long, seed)
 
 
 def _data(rng: np.random.Generator, n: int, classes: int = 2, d: int = 3) -> tuple[np.ndarray, np.ndarray]:
@@ -47,7 +46,7 @@ def _kernel() -> DataDependentKernel:
     return DataDependentKernel(n_neighbors=4, n_landmarks=10, random_state=0, n_jobs=1)
 
 
-def _threads(rounds: int, seed: int) -> str:
+def _threads(rounds: int, seed: int) -> tuple[int, str]:
     rng = np.random.default_rng(seed)
     X, y = _data(rng, 400)
     model = LapSVC(kernel=_kernel()).fit(X, y)
@@ -57,10 +56,10 @@ def _threads(rounds: int, seed: int) -> str:
         found = list(pool.map(lambda _: model.decision_function(Z), range(THREADS * rounds)))
     wrong = sum(not np.array_equal(values, expected) for values in found)
     assert wrong == 0, f"{wrong} of {len(found)} predictions differ"
-    return f"{len(found):,} predictions in {THREADS} threads, all equal"
+    return len(found), f"{THREADS} at a time, all equal"
 
 
-def _threads_fitting(rounds: int, seed: int) -> str:
+def _threads_fitting(rounds: int, seed: int) -> tuple[int, str]:
     X, y = _data(np.random.default_rng(seed), 60)
     expected = LapRLSClassifier(kernel=_kernel()).fit(X, y).decision_function(X)
 
@@ -71,7 +70,7 @@ def _threads_fitting(rounds: int, seed: int) -> str:
         warnings.simplefilter("ignore", UserWarning)
         found = list(pool.map(fit, range(THREADS * rounds)))
     assert all(np.array_equal(values, expected) for values in found)
-    return f"{len(found):,} fits in {THREADS} threads, all equal"
+    return len(found), f"{THREADS} at a time, all equal"
 
 
 def _growth(step: Callable[[], object], count: int) -> int:
@@ -87,7 +86,7 @@ def _growth(step: Callable[[], object], count: int) -> int:
     return int(process.memory_info().rss - start)
 
 
-def _fits(count: int, seed: int) -> str:
+def _fits(count: int, seed: int) -> tuple[int, str]:
     rng = np.random.default_rng(seed)
 
     def step() -> None:
@@ -96,10 +95,10 @@ def _fits(count: int, seed: int) -> str:
 
     grown = _growth(step, count)
     assert grown < FLAT, f"the process grew by {grown / 2**20:.0f} MiB over {count:,} fits"
-    return f"memory grew by {grown / 2**20:.1f} MiB over the last three quarters"
+    return count, f"memory grew by {grown / 2**20:.1f} MiB over the last three quarters"
 
 
-def _refits(count: int, seed: int) -> str:
+def _refits(count: int, seed: int) -> tuple[int, str]:
     rng = np.random.default_rng(seed)
     X, y = _data(rng, 200)
     model = LapSVC(kernel=_kernel(), instant_refits=True).fit(X, y)
@@ -111,26 +110,26 @@ def _refits(count: int, seed: int) -> str:
 
     grown = _growth(step, count)
     assert grown < FLAT, f"the process grew by {grown / 2**20:.0f} MiB over {count:,} refits"
-    return f"memory grew by {grown / 2**20:.1f} MiB over the last three quarters"
+    return count, f"memory grew by {grown / 2**20:.1f} MiB over the last three quarters"
 
 
-def _soak(seconds: int, seed: int) -> str:
+def _soak(seconds: int, seed: int) -> tuple[int, str]:
     rng = np.random.default_rng(seed)
     X, y = _data(rng, 500)
     model = LapSVC(kernel=_kernel()).fit(X, y)
-    end, rows = time.monotonic() + seconds, 0
+    end, predictions = time.monotonic() + seconds, 0
     process = psutil.Process()
     start = process.memory_info().rss
     while time.monotonic() < end:
         Z = rng.normal(size=(int(rng.integers(1, 300)), 3))
         assert np.isfinite(model.decision_function(Z)).all()
-        rows += len(Z)
+        predictions += 1
     grown = process.memory_info().rss - start
     assert grown < FLAT, f"the process grew by {grown / 2**20:.0f} MiB"
-    return f"{rows:,} rows predicted, memory grew by {grown / 2**20:.1f} MiB"
+    return predictions, f"{seconds} s without a break, memory grew by {grown / 2**20:.1f} MiB"
 
 
-def _classes(count: int, seed: int) -> str:
+def _classes(count: int, seed: int) -> tuple[int, str]:
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(4 * count, 8)) + 10.0 * rng.normal(size=(count, 8))[np.arange(4 * count) % count]
     y = np.where(np.arange(4 * count) < 2 * count, np.arange(4 * count) % count, -1)
@@ -139,14 +138,14 @@ def _classes(count: int, seed: int) -> str:
     seconds = time.perf_counter() - start
     assert values.shape == (100, count)
     assert np.isfinite(values).all()
-    return f"fitted on {4 * count:,} rows in {seconds:.1f} s"
+    return 1, f"{count:,} classes, {4 * count:,} rows: {seconds:.1f} s"
 
 
 LOADS = {
-    "rounds of 24 threads that predict with one model": Load(_threads, 4, 200),
-    "rounds of 24 threads that fit": Load(_threads_fitting, 1, 20),
+    "predictions of one model in 24 threads": Load(_threads, 4, 200),
+    "fits in 24 threads": Load(_threads_fitting, 1, 20),
     "small fits": Load(_fits, 60, 10_000),
     "refits of one model": Load(_refits, 40, 1_000),
-    "seconds of predictions without a break": Load(_soak, 2, 300),
-    "classes": Load(_classes, 100, 1_000),
+    "predictions without a break": Load(_soak, 2, 300),
+    "fit of many classes": Load(_classes, 100, 1_000),
 }

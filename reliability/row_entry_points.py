@@ -15,7 +15,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import clone
 from sklearn.svm import SVC
 
@@ -31,7 +30,7 @@ from halfmoon import (
     select_landmarks,
 )
 from halfmoon.graph import find_duplicates, knn_graph
-from halfmoon.kernels import fit_small, warp
+from halfmoon.kernels import warp
 from halfmoon.model_selection import KernelSearchCV, LabeledKFold, labeled_scorer
 from reliability.hostile_rows import Rows
 from reliability.judge import Result
@@ -92,10 +91,10 @@ for name, options in GRAPHS.items():
 def _precomputed(rows: Rows) -> dict[str, Result]:
     X, shape = rows.X, getattr(rows.X, "shape", ())
     n = min(shape) if len(shape) == 2 else 0
-    square = X[:n, :n] if n and (isinstance(X, np.ndarray) or sparse.issparse(X)) else X
-    n = n if square is not X else rows.n
+    can_be_cut = isinstance(X, np.ndarray) or getattr(X, "format", None) in ("csr", "csc", "lil", "dok")
+    square = X[:n, :n] if n and can_be_cut else X
     W = knn_graph(square, n_neighbors=2, metric="precomputed", random_state=0)
-    return {"W": Result(W, (n, n))}
+    return {"W": Result(W, (n, n) if square is not X else (rows.n, rows.n))}
 
 
 @entry("knn_graph callable metric", "X")
@@ -198,11 +197,6 @@ def _geometry(rows: Rows) -> dict[str, Result]:
     }
 
 
-@entry("fit_small", "X", "sizes")
-def _fit_small(rows: Rows) -> dict[str, Result]:
-    return {"diag": Result(fit_small(kernel_of(rows), rows.X).diag(rows.X), (rows.n,))}
-
-
 @entry("DataDependentKernel in SVC", "X")
 def _svc(rows: Rows) -> dict[str, Result]:
     kernel = kernel_of(rows).fit(rows.X)
@@ -252,7 +246,13 @@ CLASSIFIERS: dict[str, Callable[[Rows], Any]] = {
 }
 for name, make in CLASSIFIERS.items():
     entry(f"{name} fit", "X", "y", "weights", "sizes")(_classifier_call(make))
-DISCONTINUOUS = ("1e-12", "1e12", "priors", "balanced")  # rounding decides: no two forms of the data agree
+DISCONTINUOUS = (
+    "1e-12",
+    "1e12",
+    "priors",
+    "balanced",
+    "connected cosine",
+)  # rounding decides: no two forms of the data agree
 
 
 @entry("LapSVC probability", "X", "y", "weights")
@@ -327,7 +327,9 @@ def _search(rows: Rows) -> dict[str, Result]:
 @entry("LabeledKFold", "y")
 def _folds(rows: Rows) -> dict[str, Result]:
     splits = list(LabeledKFold(2, random_state=0).split(rows.X, rows.y))
-    return {f"test {i}": Result(test) for i, (_, test) in enumerate(splits)}
+    y = np.asarray(rows.y)
+    are_targets = y.dtype.kind == "f" and bool((y[np.isfinite(y)] % 1.0).any())  # these are not stratified
+    return {f"test {i}": Result(test, compared=not are_targets) for i, (_, test) in enumerate(splits)}
 
 
 @entry("labeled_scorer", "X", "y")
@@ -452,9 +454,6 @@ _new("features transform", lambda model, Z: model.transform(Z))
 @entry("LapRLSClassifier partial_fit", "X")
 def _partial_fit(rows: Rows) -> dict[str, Result]:
     first = _training(rows)
-    model = (
-        LapRLSClassifier(kernel=kernel_of(first))
-        .fit(first.X, first.y)
-        .partial_fit(rows.X, first.y[np.arange(rows.n) % first.n])
-    )
+    model = LapRLSClassifier(kernel=kernel_of(first)).fit(first.X, first.y)
+    model.partial_fit(rows.X, first.y[np.arange(rows.n) % first.n])
     return {"values": Result(model.decision_function_[first.n :])}

@@ -1,6 +1,26 @@
 """Properties that hold for all inputs: one function each, run by hypothesis on generated data and graphs."""
 
-from reliability.properties import estimators, graphs, kernels, solvers, tools  # they enter their properties
-from reliability.properties._claims import PROFILES, PROPERTIES, run_property
+from reliability.properties import (  # they enter their properties
+    appended,
+    cluster,
+    estimators,
+    graphs,
+    kernels,
+    labeller,
+    solvers,
+    tools,
+)
+from reliability.properties._claims import PROPERTIES, run_property
 
-__all__ = ["PROFILES", "PROPERTIES", "estimators", "graphs", "kernels", "run_property", "solvers", "tools"]
+__all__ = [
+    "PROPERTIES",
+    "appended",
+    "cluster",
+    "estimators",
+    "graphs",
+    "kernels",
+    "labeller",
+    "run_property",
+    "solvers",
+    "tools",
+]

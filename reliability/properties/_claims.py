@@ -9,18 +9,9 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import seed as seeded
 
-__all__ = ["PROFILES", "PROPERTIES", "claim", "run_property"]
+__all__ = ["PROPERTIES", "claim", "run_property"]
 
-PROFILES = {"short": 6, "quick": 25, "long": 300, "nightly": 10_000}
-for profile, examples in PROFILES.items():
-    settings.register_profile(
-        profile,
-        max_examples=examples,
-        derandomize=False,
-        database=None,
-        deadline=None,
-        suppress_health_check=list(HealthCheck),
-    )
+ALWAYS = settings(derandomize=False, database=None, deadline=None, suppress_health_check=list(HealthCheck))
 PROPERTIES: dict[str, tuple[Callable[..., None], dict[str, Any]]] = {}
 
 
@@ -34,8 +25,8 @@ def claim(text: str, **strategies: Any) -> Callable[[Callable[..., None]], Calla
     return enter
 
 
-def run_property(text: str, profile: str, seed: int) -> int:
-    """Run one property and return the number of examples; the first that fails raises."""
+def run_property(text: str, examples: int, seed: int) -> int:
+    """Run one property on so many examples, and return how many there were; the first that fails raises."""
     function, strategies = PROPERTIES[text]
     count = 0
 
@@ -47,5 +38,5 @@ def run_property(text: str, profile: str, seed: int) -> int:
             warnings.simplefilter("error", RuntimeWarning)
             function(**drawn)
 
-    seeded(seed)(settings(settings.get_profile(profile))(given(**strategies)(counted)))()
+    seeded(seed)(settings(ALWAYS, max_examples=examples)(given(**strategies)(counted)))()
     return count

@@ -7,6 +7,7 @@ __all__ = [
     "DataNotFoundError",
     "DisconnectedGraphWarning",
     "FloatRangeError",
+    "LabelWarning",
     "LandmarkWarning",
     "MemoryLimitError",
     "ModelFileError",
@@ -50,6 +51,10 @@ class MemoryLimitError(ValueError):
 
 class DisconnectedGraphWarning(UserWarning):
     """The graph has several components; the message names the counts and what follows from them."""
+
+
+class LabelWarning(UserWarning):
+    """Labels may not mean what they say; the message names one and how to write what was meant."""
 
 
 class LandmarkWarning(UserWarning):

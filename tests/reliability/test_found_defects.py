@@ -11,13 +11,18 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.cluster import KMeans
+from starlette.testclient import TestClient
 from threadpoolctl import threadpool_info
 
 from halfmoon import DataDependentKernel, Geometry, KernelKMeans, LapRLSClassifier, LapRLSRegressor, LapSVC, restrict
-from halfmoon.exceptions import DataFileError, DisconnectedGraphWarning, FloatRangeError
+from halfmoon.exceptions import DataFileError, DisconnectedGraphWarning, FloatRangeError, LabelWarning
 from halfmoon.experiments._trials import TrialTable
 from halfmoon.graph import NeighborIndex, knn_graph, laplacian
-from halfmoon.model_selection import KernelSearchCV, LabeledKFold
+from halfmoon.kernels._distances import rbf_kernel
+from halfmoon.labeller import ActionError, Labels
+from halfmoon.labeller._security import Guard
+from halfmoon.labeller._server import Events, make_app
+from halfmoon.model_selection import KernelSearchCV, LabeledKFold, labeled_scorer
 from halfmoon.planning import plan
 from halfmoon.regularizers import MatrixRegularizer, PowerRegularizer
 from halfmoon.runtime import executor
@@ -25,7 +30,7 @@ from halfmoon.runtime.atomic_write import atomic_write
 from halfmoon.runtime.distributed import DaskExecutor
 from halfmoon.runtime.spool import write_rows
 from halfmoon.solvers import solve_sdd
-from halfmoon.tables import write_columns
+from halfmoon.tables import read_table, write_columns
 from reference import rbf
 
 pytestmark = pytest.mark.filterwarnings("ignore::halfmoon.exceptions.DisconnectedGraphWarning")
@@ -340,3 +345,117 @@ def test_k_means_uses_one_thread_of_openmp(X, monkeypatch):
     monkeypatch.setattr(KMeans, "fit", watched)
     KernelKMeans(2, kernel=small(), random_state=0).fit(X)
     assert set(seen) == {1}
+
+
+# The labeller's server: these were answered with a status of 500.
+
+
+@pytest.mark.parametrize("kind", [[], {}])
+def test_actions_with_lists_for_words(kind):
+    with pytest.raises(ActionError, match="is not known"):
+        Labels(4, ("a", "b")).check({"kind": kind})
+
+
+@pytest.mark.parametrize("length", [b"\xb2", b"9" * 5000])
+def test_lengths_that_are_no_numbers(length):
+    guard = Guard(None, port=1, token="t")
+    scope = {"path": "/api/act", "method": "POST", "query_string": b""}
+    headers = {"host": "localhost:1", "origin": "http://localhost:1", "content-length": length.decode("latin-1")}
+    assert guard._refusal(scope, headers)[0] == 413
+
+
+def test_a_body_of_nested_brackets():
+    session = mock.Mock()
+    app = make_app(session, Events(session, lambda: True), port=1, token="t")
+    client = TestClient(app, base_url="http://localhost:1", raise_server_exceptions=False)
+    client.get("/?token=t")
+    for path, body in (("act", b"[" * 100_000), ("save", b'{"what": []}')):
+        answer = client.post(f"/api/{path}", content=body, headers={"origin": "http://localhost:1"})
+        assert answer.status_code == 400
+
+
+# Errors of numpy that reached the user, and warnings without a class.
+
+
+def test_folds_of_labels_that_are_sequences():
+    y = pd.Series([(i % 2, i % 2) for i in range(8)], dtype=object)
+    with pytest.raises(ValueError, match="A class is a number or a text"):
+        list(LabeledKFold(2).split(np.zeros((8, 1)), y))
+
+
+def test_flags_that_are_arrays(X):
+    with pytest.raises(ValueError, match="'shuffle' parameter must be True or False"):
+        list(LabeledKFold(2, shuffle=np.ones(2)).split(X, FEW))
+    with pytest.raises(ValueError, match="'check_input' parameter must be True or False"):
+        Geometry.build(X, check_input=np.ones(2))
+
+
+def test_a_base_kernel_of_rank_zero():
+    """All rows are 0, and so is the linear kernel: there was nothing to take the largest entry of."""
+    kernel = small(base_kernel="linear").fit(np.zeros((30, 3)))
+    assert np.isfinite(kernel(np.zeros((2, 3)))).all()
+
+
+def test_parameters_that_a_base_kernel_does_not_take(X):
+    with pytest.raises(ValueError, match="does not take base_kernel_params"):
+        small(base_kernel_params={"x": "y"}).fit(X)
+
+
+@pytest.mark.parametrize("form", ["bsr", "coo", "dia"])
+def test_scores_of_sparse_rows_of_every_format(X, form):
+    model = LapRLSClassifier(kernel=small()).fit(X, FEW)
+    rows = getattr(sparse, f"{form}_array")(X)
+    assert labeled_scorer("accuracy")(model, rows, FEW) == labeled_scorer("accuracy")(model, X, FEW)
+
+
+def test_minus_one_as_a_text_has_a_warning_of_its_own(X):
+    with pytest.warns(LabelWarning, match="class of its own"):
+        LapRLSClassifier(kernel=small()).fit(X, FEW.astype(str))
+
+
+def test_normalised_laplacians_of_tiny_weights():
+    """Products of 1 / sqrt(degree) overflowed."""
+    tiny = quiet(lambda: laplacian(5e-324 * EDGE, normalized=True))
+    np.testing.assert_allclose(tiny.toarray(), [[1.0, -1.0], [-1.0, 1.0]])
+
+
+def test_a_tiny_bandwidth_is_quiet_for_large_distances(X):
+    weights = quiet(lambda: knn_graph(1e148 * X, weights="heat", bandwidth=1e-200)).data
+    np.testing.assert_array_equal(weights, 1e-12)
+
+
+@pytest.mark.parametrize("scale", [1e-139, 1e-100])
+def test_bounds_of_linear_kernels_of_tiny_rows(X, scale):
+    """The square of the largest value underflowed, and 0 times infinity was no bound."""
+    kernel = small(base_kernel="linear").fit(scale * X)
+    assert not np.isnan(kernel.kernel_error_bound())
+
+
+def test_metrics_that_give_no_number(X):
+    with pytest.raises(ValueError, match="gives no number"):
+        small(metric=lambda a, b: None).fit(X)
+
+
+def test_plans_of_impossible_size():
+    with pytest.raises(ValueError, match="'threads' may be 1,000,000,000,000,000 at most"):
+        plan(rows=10**6, features=10, threads=1e300)
+
+
+def test_a_grid_that_is_an_array(X):
+    with pytest.raises(TypeError, match="should be a dict or a list"):
+        KernelSearchCV(LapSVC(kernel=small()), np.array(3)).fit(X, FEW)
+
+
+def test_libsvm_files_with_an_index_of_two_thousand_millions(tmp_path):
+    """The mean of so many features took all memory there was."""
+    path = tmp_path / "far.libsvm"
+    path.write_text("0 2000000000:1\n1 2:1\n")
+    with pytest.raises(DataFileError, match="without gaps"):
+        read_table(path)
+
+
+def test_a_huge_gamma_on_huge_rows(X):
+    """Infinitely many widths less infinite rounding: nothing is known, and distances are measured by subtraction."""
+    rows = 1e148 * X
+    K = quiet(lambda: rbf_kernel(rows, rows[::-1].copy(), 1e30))
+    np.testing.assert_array_equal(K, np.eye(30)[::-1])

@@ -3,6 +3,7 @@
 import secrets
 import time
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,10 +15,13 @@ from reliability.differential import DIFFERENTIAL, run_differential
 from reliability.faults import FAULTS, run_fault
 from reliability.judge import Result, Verdict, judge
 from reliability.load import LOADS, run_load
+from reliability.programme import PARTS, SCALES, Piece, PieceTally, repeat, run_part, work
 from reliability.properties import PROPERTIES, run_property
+from reliability.report import Report
 from reliability.security import SECURITY, run_security
 
 CASES = 250  # of hostile inputs, drawn
+EXAMPLES = 6  # of each property
 
 
 def test_hostile_inputs(rng):
@@ -34,7 +38,7 @@ def test_the_tables_are_large():
 
 @pytest.mark.parametrize("name", PROPERTIES)
 def test_properties(name, seed):
-    assert run_property(name, "short", seed) > 0
+    assert run_property(name, EXAMPLES, seed) > 0
 
 
 @pytest.mark.parametrize("name", DIFFERENTIAL)
@@ -45,7 +49,7 @@ def test_comparisons(name, seed):
 
 @pytest.mark.parametrize("name", SECURITY)
 def test_security(name, seed):
-    for number in range(SECURITY[name][1]):
+    for number in range(20 if SECURITY[name].drawn else 1):
         run_security(name, seed + number)
 
 
@@ -143,3 +147,52 @@ def test_processes_that_die_or_hang_are_noticed_and_the_rest_is_done():
     assert {case: verdict.status for case, verdict in found.items()} == {
         "a": "finite", "dies": "died", "b": "finite", "hangs": "hang", "c": "finite",
     }  # fmt: skip
+
+
+# The report.
+
+
+def test_a_run_that_is_cut_short_leaves_what_was_found(tmp_path):
+    out, docs = tmp_path / "found.json", tmp_path / "page.md"
+    report, tally = Report(out, docs, keep=False), PieceTally("security", 7, 3)
+    report.begin("security", "python -m reliability")
+    report.note(tally)
+    tally.add(Piece("security", "one", "long", 7, 100), Verdict("right", "100: held"))
+    tally.add(Piece("security", "two", "long", 7, 100), Verdict("raw error", "ValueError: no"))
+    report.written = -np.inf
+    report.note(tally)
+    for shown in (
+        "| security | 200 | 1 |",
+        "2 of 3 pieces, cut short",
+        "| one | 100 | 7 | held |",
+        "| two | 100 | 7 |",
+    ):
+        assert shown in docs.read_text()
+    assert "- security; two; long; 7; 100: ValueError: no" in docs.read_text()
+    assert report.failed
+
+
+def test_parts_that_run_alone_keep_the_others(tmp_path):
+    for part in ("security", "load"):
+        report = Report(tmp_path / "found.json", tmp_path / "page.md", keep=True)
+        report.begin(part, "python -m reliability")
+        report.note(PieceTally(part, 7, 0), ended=True)
+    assert "## Security" in (tmp_path / "page.md").read_text()
+    assert "## Load" in (tmp_path / "page.md").read_text()
+
+
+def test_a_report_names_what_repeats_a_case(seed):
+    comparison = "effective resistances: networkx"
+    assert repeat(f"comparisons; {comparison}; long; {seed}; 2") == Verdict("right", "2: held")
+    assert repeat(f"parameters; plan(rows=); value; text; {seed}").status == "refused"
+    assert not [name for name in (*PROPERTIES, *DIFFERENTIAL, *SECURITY, *LOADS, *FAULTS) if "; " in name]
+
+
+def test_a_part_tries_all_alike_and_stops_at_its_limit(seed):
+    quick = replace(SCALES["quick"], minutes=dict.fromkeys(PARTS, 0.0))
+    assert [tally.done for tally in run_part("comparisons", quick, seed)] == [0]
+    first = [piece.name for piece in work("properties", SCALES["long"], seed)[: len(PROPERTIES)]]
+    assert first == list(PROPERTIES)
+    assert sum(piece.times for piece in work("properties", SCALES["long"], seed)) == SCALES["long"].examples * len(
+        PROPERTIES
+    )

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from halfmoon import LapRLSClassifier, LapSVC
+from halfmoon.exceptions import LabelWarning
 
 
 @pytest.fixture
@@ -35,6 +36,6 @@ def test_unlabelled_rows_do_not_change_the_kind_of_the_classes(X, classes):
 
 def test_minus_one_as_a_text_warns(X):
     y = np.array(["a", "b"] * 6 + [-1] * 12)
-    with pytest.warns(UserWarning, match="The text '-1' in y is a class of its own.*None"):
+    with pytest.warns(LabelWarning, match="The text '-1' in y is a class of its own.*None"):
         model = LapRLSClassifier().fit(X, y)
     assert model.classes_.tolist() == ["-1", "a", "b"]

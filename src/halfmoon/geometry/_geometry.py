@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from halfmoon._validation import check_points
+from halfmoon._validation import check_flag, check_points
 from halfmoon.geometry import _stages as stages
 from halfmoon.geometry._append import AppendedRows, append_to_graph, check_new_rows
 from halfmoon.geometry._averages import shepard_weights, weighted_mean
@@ -157,7 +157,7 @@ class Geometry:
             n_jobs=n_jobs,
             random_state=random_state,
         )
-        X = check_points(X, minimum=2, to_learn=True) if check_input else X
+        X = check_points(X, minimum=2, to_learn=True) if check_flag("check_input", check_input) else X
         mask = None if labeled is None else np.asarray(labeled, dtype=bool)
         with compiling_later_stages(X, settings):
             return _build(X, mask, settings)

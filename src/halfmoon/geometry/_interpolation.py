@@ -80,7 +80,7 @@ def interpolate(Q: Regularizer, restriction: Restriction, h_hat: ArrayLike, opti
     V_S, present = present_modes(Q.modes, S)
     h_star += Q.modes[:, present] @ np.linalg.lstsq(V_S, h - h_star[S])[0]
     missed = np.abs(h_star[S] - h) * units
-    if missed.max() > 1e-3 * units.max():
+    if missed.size and missed.max() > 1e-3 * units.max():
         warnings.warn(
             f"The interpolant misses the values at the landmarks by up to {missed.max():.2g}: they are rougher than "
             "Q^+ can represent on these landmarks. Use fewer landmarks or a less smooth regulariser.",

@@ -381,7 +381,7 @@ def _restriction(Q: Regularizer, S: NDArray[np.intp], greens: Greens) -> Restric
 
 def _root_of_inverse(H: Matrix, cut: float) -> Matrix:
     """Return F with F F' = H^-1."""
-    if H.shape[0] == 0:
+    if not len(H):
         return np.zeros((0, 0))
     try:
         factor = linalg.cholesky(H, lower=True)

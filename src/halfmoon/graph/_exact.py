@@ -96,6 +96,8 @@ def _query_pairs(query: _PairsQuery, rows: slice) -> Neighbors:
     Y = query.Y[rows]
     n_candidates = min(query.k + MARGIN, query.X.shape[0])
     distances, indices = query.search.kneighbors(Y, n_neighbors=n_candidates)
+    if np.isnan(distances).any():
+        raise ValueError(f"metric={query.metric!r} gives no number for some rows. Return a distance, at least 0.")
     if query.metric == "euclidean":  # by subtraction, free of cancellation
         of_rows = np.repeat(np.arange(Y.shape[0]), n_candidates)
         distances = paired_euclidean_distances(Y[of_rows], query.X[indices.ravel()]).reshape(indices.shape)

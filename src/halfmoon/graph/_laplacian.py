@@ -13,6 +13,8 @@ from halfmoon.graph._adjacency import check_graph
 
 __all__ = ["degrees", "laplacian", "scaling_degrees"]
 
+EXPONENT = 300  # of two: what keeps products of 1 / sqrt(degree) within float64
+
 
 def laplacian(W: Any, *, normalized: bool = False) -> sparse.csr_array:
     """Return the Laplacian L = D - W of a graph, or L_norm = D^-1/2 L D^-1/2 (section 2).
@@ -44,7 +46,14 @@ def laplacian(W: Any, *, normalized: bool = False) -> sparse.csr_array:
     if normalized:
         scale = 1.0 / np.sqrt(scaling_degrees(W))
         rows = np.repeat(np.arange(W.shape[0]), np.diff(L.indptr))
-        L.data *= scale[rows] * scale[L.indices]  # one product a pair keeps the symmetry exact
+        with np.errstate(over="ignore"):
+            products = scale[rows] * scale[L.indices]  # one product a pair keeps the symmetry exact
+        far = np.flatnonzero(np.isinf(products))  # pairs of degrees that are nearly 0
+        beyond = np.ldexp(scale[rows[far]], -EXPONENT) * np.ldexp(scale[L.indices[far]], -EXPONENT)
+        far_entries = np.ldexp(L.data[far], 2 * EXPONENT) * beyond
+        products[far] = 1.0
+        L.data *= products
+        L.data[far] = far_entries
     L.sort_indices()
     return L
 

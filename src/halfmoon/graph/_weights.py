@@ -37,7 +37,7 @@ def _binary(distances: Matrix, bandwidth: float | None) -> WeightFunction:
 def _heat(distances: Matrix, bandwidth: float | None) -> WeightFunction:
     """exp(-d^2 / (2 bandwidth^2)), the W(x, x') = exp(-gamma |x - x'|^2) of section 2."""
     width = _typical(distances) if bandwidth is None else check_real("bandwidth", bandwidth, strict=True)
-    return lambda d, i, j: _heat_weight(d / width, 0.5)
+    return lambda d, i, j: _heat_weight(_over(d, width), 0.5)
 
 
 def _self_tuning(distances: Matrix, bandwidth: float | None) -> WeightFunction:
@@ -46,6 +46,11 @@ def _self_tuning(distances: Matrix, bandwidth: float | None) -> WeightFunction:
     scale[scale == 0.0] = _typical(scale)  # a point with k duplicates has no scale of its own
     roots = np.sqrt(scale)
     return lambda d, i, j: _heat_weight(d / roots[i] / roots[j], 1.0)
+
+
+def _over(distances: Matrix, width: float) -> Matrix:
+    with np.errstate(over="ignore"):  # infinitely many widths are as far as many
+        return distances / width
 
 
 def _heat_weight(ratio: Matrix, factor: float) -> Matrix:

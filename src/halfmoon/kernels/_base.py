@@ -75,7 +75,14 @@ class BaseKernel:
 
     def __call__(self, A: Any, B: Any) -> Matrix:
         """Return the matrix K(a, b)."""
-        K = self._evaluate(A, B)
+        try:
+            K = self._evaluate(A, B)
+        except TypeError as error:
+            if not isinstance(self.kernel, str):
+                raise
+            raise ValueError(
+                f"The base kernel {self.name!r} does not take base_kernel_params={self.params!r}: {error}."
+            ) from error
         if not np.isfinite(K).all():
             raise FloatRangeError(
                 f"The base kernel {self.name!r} has values that float64 does not hold. Rescale the features, with "

@@ -314,7 +314,6 @@ class DataDependentKernel(FittedKernel):
         if unknown:
             raise ValueError(f"The geometry stays: {sorted(unknown)} cannot change. Fit another kernel.")
         other = type(self)(**self.get_params(deep=False) | params)
-        check_choice("extension", other.extension, EXTENSIONS)
         self._share_fit(other)
         other.geometry_ = self.geometry_ if geometry is None else geometry
         other.warped_ = other._warp(landmark_kernel)

@@ -24,10 +24,10 @@ PAIRS = 1 << 16  # measured by subtraction at once
 def rbf_kernel(A: Any, B: Any, gamma: float) -> Matrix:
     """Return exp(-gamma |a - b|^2) for all rows a of A and b of B."""
     squares = euclidean_distances(A, B, squared=True).astype(np.float64, copy=False)
-    with np.errstate(over="ignore"):  # where gamma is huge all is doubtful, or has vanished
+    with np.errstate(over="ignore", invalid="ignore"):  # where gamma is huge all is doubtful, or has vanished
         rounding = gamma * np.finfo(float).eps * _sizes(A, B)
         if rounding.max() > ROUNDING:
-            _measure(A, B, squares, (rounding > ROUNDING) & (gamma * squares - 4.0 * rounding < VANISHED))
+            _measure(A, B, squares, (rounding > ROUNDING) & ~(gamma * squares - 4.0 * rounding >= VANISHED))
         return np.exp(-gamma * squares)
 
 

@@ -238,7 +238,8 @@ class WarpedKernel:
         dA, kappa = r.spectral_error_bound, float(np.diagonal(K_hat).max())
         if dA >= lowest:
             return np.inf
-        return self.factor * self.eta * kappa**2 * len(r.landmarks) * dA / (lowest * (lowest - dA))
+        share = len(r.landmarks) * dA / (lowest - dA)
+        return share * (self.eta * kappa / lowest) * (self.factor * kappa)  # kappa^2 may underflow
 
 
 def _eta_unit(restriction: Restriction, K_hat: Matrix) -> float:

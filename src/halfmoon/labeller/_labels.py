@@ -98,7 +98,7 @@ class Labels:
     def check(self, record: Record) -> None:
         """Refuse what cannot be applied."""
         kind = record.get("kind")
-        if kind not in self._APPLY:
+        if not isinstance(kind, str) or kind not in self._APPLY:
             raise ActionError(f"The action {kind!r} is not known. Use {', '.join(self._APPLY)}.")
         if kind in ("label", "skip"):
             self._check_rows(record.get("rows"))

@@ -15,6 +15,7 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 MOST_BYTES = 1 << 23  # of the body of a request: a lasso around a million rows
+LONGEST = 20  # digits of a length that is read at all
 HEADERS = {
     "content-security-policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self'; "
@@ -72,7 +73,8 @@ class Guard:
             return 403, "This request does not say which site it comes from."
         if headers.get("sec-fetch-site", "none") not in ("none", "same-origin") and not self._opens(scope):
             return 403, "This request comes from another site."
-        if not headers.get("content-length", "0").isdigit() or int(headers.get("content-length", "0")) > MOST_BYTES:
+        length = headers.get("content-length", "0")
+        if not (length.isascii() and length.isdigit()) or len(length) > LONGEST or int(length) > MOST_BYTES:
             return 413, f"The body of a request may have {MOST_BYTES} bytes."
         if not self._opens(scope) and not self._knows(headers):
             return 401, "The token is missing or wrong. Open the address that 'halfmoon label' has printed."

@@ -83,7 +83,7 @@ def make_app(session: Session, events: Events, *, port: int, token: str) -> Star
 
     async def save(request: Request) -> Response:
         what = (await _body(request)).get("what")
-        if what not in SAVED:
+        if not isinstance(what, str) or what not in SAVED:
             raise HTTPException(400, f"{what!r} cannot be saved. Use {', '.join(SAVED)}.")
         path = (session.folder / f"{session.title}{SAVED[what]}").resolve()
         await run_in_threadpool(session.save_model if what == "model" else session.save_labels, path)
@@ -142,7 +142,7 @@ async def _body(request: Request) -> dict[str, Any]:
     """Return the JSON object that a request holds."""
     try:
         body = json.loads(await request.body())
-    except ValueError:
+    except (ValueError, RecursionError):  # no JSON, or brackets in brackets in brackets
         body = None
     if not isinstance(body, dict):
         raise HTTPException(400, "The body must be a JSON object.")

@@ -129,7 +129,11 @@ class KernelSearchCV(MetaEstimatorMixin, BaseEstimator):
             head, last, prefix = _unfolded(staged.estimator)
             if head is not None:
                 X = head.fit_transform(X)
-            candidates = [_within(prefix, params) for params in ParameterGrid(staged.param_grid)]
+            grid = staged.param_grid
+            grid = (
+                grid.tolist() if isinstance(grid, np.ndarray) else grid
+            )  # an array of no dimension cannot be iterated
+            candidates = [_within(prefix, params) for params in ParameterGrid(grid)]
             if not candidates:
                 raise ValueError(f"param_grid={staged.param_grid!r} holds no candidate. Give values for a parameter.")
             check_flag("refit", staged.refit)

@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils.multiclass import type_of_target
 
-from halfmoon._validation import check_integer, check_random_state, labeled_mask
+from halfmoon._validation import check_flag, check_integer, check_random_state, labeled_mask
 from halfmoon.runtime.storable import storable
 
 __all__ = ["LabeledKFold"]
@@ -80,6 +80,7 @@ class LabeledKFold(BaseCrossValidator):
         check_integer(
             "n_splits", self.n_splits, low=2, high=max(len(labeled), 2), advice=f"{len(labeled)} rows are labelled."
         )
+        check_flag("shuffle", self.shuffle)
         if len(labeled) < 2:
             raise ValueError(f"Cross-validation needs at least 2 labelled rows. Got {len(labeled)}.")
         for test in self._folds(labeled, np.asarray(y, dtype=object)[labeled]):
@@ -108,6 +109,9 @@ class LabeledKFold(BaseCrossValidator):
         return kept
 
     def _classes(self, values: NDArray[Any]) -> Indices:
+        sequence = next((label for label in values.tolist() if not np.isscalar(label)), None)
+        if sequence is not None:
+            raise ValueError(f"A class is a number or a text. Got {sequence!r} in y. Join its parts into a text.")
         plain = np.array(values.tolist())
         if type_of_target(plain) == "continuous":
             return np.zeros(len(values), dtype=np.intp)

@@ -25,6 +25,7 @@ GRAPH_ENTRY = 12  # bytes of an entry of the graph as CSR: float64 and int32
 FACTOR_ENTRY = 2 * 8  # bytes: float32 and uint32, stored by rows and by columns
 SYSTEM_ROW = 80  # bytes per row of what workers are sent, but for the entries of graph (4 each) and factor
 HOPS = 2  # from the leader through the scheduler to the first worker
+MOST = 10**15  # of anything: what is computed from it stays within float64
 
 
 @dataclass(frozen=True)
@@ -266,6 +267,8 @@ def _whole(name: str, value: SupportsInt, *, low: int = 1) -> int:
         raise ValueError(
             f"'{name}' must be a whole number of at least {low:,}. Got {value!r}. Write it as 1000000 or 1e6."
         )
+    if number > MOST:
+        raise ValueError(f"'{name}' may be {MOST:,} at most. Got {value!r}.")
     return number
 
 

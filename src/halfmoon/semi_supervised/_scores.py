@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.metrics import r2_score
 from sklearn.utils import _safe_indexing
 
@@ -50,4 +51,5 @@ def labeled_rows(X: Any, y: Any, sample_weight: Any, labeled: NDArray[np.bool_])
     if weights is not None and weights.shape != labeled.shape:
         raise ValueError(f"Give one weight per row: expected shape {labeled.shape}, got {weights.shape}.")
     weights = None if weights is None else weights[places]
+    X = sparse.csr_array(X) if sparse.issparse(X) else X  # not every format has rows
     return _safe_indexing(X, places), y, weights

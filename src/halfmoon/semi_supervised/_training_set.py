@@ -13,6 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from halfmoon._validation import UNLABELED, check_sample_weight, labeled_mask
+from halfmoon.exceptions import LabelWarning
 from halfmoon.graph import find_duplicates
 from halfmoon.runtime.spool import gather_rows
 from halfmoon.runtime.storable import storable
@@ -196,7 +197,7 @@ def class_labels(y: Any, n: int) -> tuple[NDArray[np.bool_], NDArray[Any], NDArr
         warn(
             f"The text '{UNLABELED}' in y is a class of its own. If it marks unlabelled rows, mark them with None, in "
             "an array of dtype object: numpy turns numbers among texts into texts.",
-            UserWarning,
+            LabelWarning,
             stacklevel=2,
         )
     classes, codes = np.unique(values, return_inverse=True)

@@ -13,6 +13,7 @@ from halfmoon.tables._wanted import Wanted
 
 __all__ = ["read_libsvm"]
 
+MOST_FEATURES = 1 << 27
 LARGEST_INDEX = int(np.iinfo(np.int32).max)  # that scikit-learn's reader accepts
 
 
@@ -28,6 +29,11 @@ def read_libsvm(path: Path, wanted: Wanted) -> Table:
         X, y = load_svmlight_file(str(path), zero_based=True)
     except (ValueError, OverflowError) as error:
         raise DataFileError(f"{path}: {_bad_line(path) or first_line(error)}") from error
+    if X.shape[1] > MOST_FEATURES:
+        raise DataFileError(
+            f"{path}: indices go up to {X.shape[1] - 1:,}; means of so many features do not fit into memory. Number "
+            f"the features without gaps, below {MOST_FEATURES:,}."
+        )
     return Table(path, sparse.csr_array(X), y.astype(object), "label")
 
 
