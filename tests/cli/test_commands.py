@@ -24,7 +24,7 @@ def test_fit_reports_what_it_did(files, halfmoon):
         result.stdout.splitlines()[-1],
     )
     assert re.search(r"LapSVC: +\d+ of 15 right \(\d+%, standard error \d+ points\)", result.stdout)
-    assert re.search(r"majority vote: +\d+ of 15 right", result.stdout)
+    assert re.search(r"most frequent class: +\d+ of 15 right", result.stdout)
     assert "error bound" not in result.stdout  # of a linear system: it is no answer to how good the model is
     assert notes(result) == [
         "note: text is one-hot encoded: site",

@@ -106,7 +106,8 @@ class Report:
             result = facts | {"seconds": round(seconds, 3), "out": where, "notes": self.notes}
             _print_json({name: value for name, value in result.items() if value is not None})
         elif not self.quiet:
-            self._out.print(f"{done} in {seconds:.1f} s{'' if where is None else f': {where}'}", style="bold")
+            took = f" in {seconds:.1f} s" if seconds >= 0.05 else ""
+            self._out.print(f"{done}{took}{'' if where is None else f': {where}'}", style="bold")
 
     def fail(self, error: Exception, code: int) -> typer.Exit:
         """Print the error as one line; return what ends the command."""

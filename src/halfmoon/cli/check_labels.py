@@ -68,7 +68,7 @@ def command(
         if out is not None:
             write_columns(issues.columns(), out)
         where = None if out is None else str(out)
-        report.finish(f"Checked {len(issues):,} labels with {model.facts['estimator']}", where, **issues.to_dict())
+        report.finish(f"Checked {issues.n_checked:,} labels with {model.facts['estimator']}", where, **issues.to_dict())
 
 
 def _with_names(model: TableModel, table: Table | None) -> LabelIssues:
