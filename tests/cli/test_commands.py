@@ -33,7 +33,7 @@ def test_fit_reports_what_it_did(files, halfmoon):
 
 
 def test_predictions_are_those_of_the_model_in_python(files, halfmoon, flowers_model, flowers):
-    assert halfmoon("predict once.hm new.csv --proba --out out.csv").exit_code == 0
+    assert halfmoon("predict once.hm new.csv --proba --force --out out.csv").exit_code == 0
     written = pd.read_csv("out.csv")
     model = library.load(flowers_model)
     assert list(written) == ["prediction", "p(setosa)", "p(versicolor)", "p(virginica)"]
@@ -44,7 +44,7 @@ def test_predictions_are_those_of_the_model_in_python(files, halfmoon, flowers_m
 
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "parquet", "feather", "npz"])
 def test_every_format_of_predictions(files, halfmoon, flowers_model, suffix):
-    result = halfmoon(f"predict once.hm new.csv --json --out out.{suffix}")
+    result = halfmoon(f"predict once.hm new.csv --json --force --out out.{suffix}")
     assert json.loads(result.stdout)["columns"] == ["prediction"]
     readers = {"csv": pd.read_csv, "tsv": lambda path: pd.read_csv(path, sep="\t"), "parquet": pd.read_parquet,
                "feather": pd.read_feather, "npz": np.load}  # fmt: skip
@@ -225,7 +225,7 @@ def test_info(files, halfmoon, flowers_model):
 
 
 def test_quiet_is_quiet(files, halfmoon, flowers_model):
-    for line in ("fit flowers.csv -t species -o q.hm", "predict once.hm new.csv -o q.csv", "info once.hm"):
+    for line in ("fit flowers.csv -t species -o q.hm", "predict once.hm new.csv --force -o q.csv", "info once.hm"):
         result = halfmoon(f"{line} --quiet")
         assert (result.exit_code, result.output) == (0, "")
         result = halfmoon(f"{line} --quiet --json")  # what is asked for by name is printed
