@@ -209,6 +209,14 @@ def test_minus_one_in_most_rows_is_refused_with_the_way_out(halfmoon, table, tmp
     assert halfmoon(f"fit {path} --target y --task classify --out {model}").exit_code == 0
 
 
+def test_a_graph_in_pieces_is_noted_with_the_option_that_helps(halfmoon, table, tmp_path):
+    rows = "\n".join(f"{i % 7 + 1000 * (i % 2)},{i % 5},{'ab'[i // 2 % 2] if i < 8 else ''}" for i in range(70))
+    path = table(f"a,b,y\n{rows}\n")
+    result = halfmoon(f"fit {path} --target y --out {tmp_path / 'm.hm'}")
+    assert re.search(r"note: The graph has \d+ components, and .*\. Raise --neighbors\.", result.stderr)
+    assert "Raise n_neighbors" not in result.stderr
+
+
 def test_diagnose(files, halfmoon):
     text = halfmoon("diagnose flowers.csv --target species").stdout
     assert text.startswith("LapSVC: 149 distinct rows, 15 labelled")

@@ -198,7 +198,7 @@ def class_labels(y: Any, n: int) -> tuple[NDArray[np.bool_], NDArray[Any], NDArr
     if len(classes) < 2:
         signs = " -1 means unlabelled here: encode classes -1 and 1 as 0 and 1." if not labeled.all() else ""
         raise ValueError(
-            f"A classifier needs labelled rows of at least 2 classes. Got 1 class, {classes[0]!r}, on "
+            f"A classifier needs labelled rows of at least 2 classes. Got 1 class, {classes.tolist()[0]!r}, on "
             f"{int(labeled.sum())} labelled rows.{signs}"
         )
     numbers = np.full(n, -1, dtype=np.intp)
