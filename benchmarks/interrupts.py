@@ -68,7 +68,7 @@ WORK = {
 }
 WORDS = {
     "halfmoon fit": ["fit", "data.npz", "--target", "y", "--unlabeled", "-1", "--out", "out.hm"],
-    "halfmoon predict": ["predict", "given.hm", "new.npz", "--out", "out.csv"],
+    "halfmoon predict": ["predict", "given.hm", "new.npz", "--force", "--out", "out.csv"],
     "halfmoon reproduce": ["reproduce", "figure4", "--trials", "2", "--jobs", "2", "--out", "out"],
 }
 CASES = [*WORK, *WORDS]

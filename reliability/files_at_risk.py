@@ -129,9 +129,8 @@ def _predicted(suffix: str) -> Writer:
         (folder / f"out{suffix}").write_text("old")
 
     def act(folder: Path) -> None:
-        command(
-            "predict", folder / "model.hm", folder / "data.csv", "--proba", "--keep", "--out", folder / f"out{suffix}"
-        )
+        out = folder / f"out{suffix}"
+        command("predict", folder / "model.hm", folder / "data.csv", "--proba", "--keep", "--force", "--out", out)
 
     return Writer(prepare, act, lambda folder: _table(folder / f"out{suffix}"))
 

@@ -131,7 +131,9 @@ def test_graph_params_reach_the_search_for_new_points(rng):
 
 def test_the_warning_counts_labels_and_names_the_parameter(rng):
     X = np.concatenate([rng.normal(size=(40, 2)), rng.normal(size=(20, 2)) + 50.0])
-    with pytest.warns(DisconnectedGraphWarning, match=r"1, with 20 vertices, hold no labelled row.*graph_params="):
+    with pytest.warns(
+        DisconnectedGraphWarning, match=r"1 of them, with 20 of 60 vertices, hold no labelled row.*graph_params="
+    ):
         build(X, labeled=np.arange(60) < 5, landmarks=np.arange(0, 60, 3), n_landmarks=None)
 
 

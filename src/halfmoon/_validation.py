@@ -62,19 +62,35 @@ def check_array(X: Any, **options: Any) -> Any:
 
 @contextmanager
 def _explained(X: Any) -> Iterator[None]:
-    """Say what is wrong with columns of one name and with text, which others do in words of their own."""
+    """Say what is wrong with columns of one name, of vectors and of text: others do in words of their own."""
     names = [str(name) for name in getattr(X, "columns", ())]
     repeated = [name for name, count in Counter(names).items() if count > 1]
     if repeated:
         raise ValueError(f"X has several columns called {repeated[0]!r}. Rename them, or give an array without names.")
     try:
         yield
-    except ValueError as error:
-        if "could not convert string" not in str(error):
+    except (ValueError, TypeError) as error:
+        column = _column_of_vectors(X)
+        if column is not None:
+            raise ValueError(
+                f"{column} holds a vector in each row. Give the vectors as the rows of an array: "
+                f"np.stack(list({column}))."
+            ) from error
+        if isinstance(error, TypeError) or "could not convert string" not in str(error):
             raise
         raise ValueError(
             f"X must hold numbers: {error}. Turn text into numbers first, with OneHotEncoder say, or leave it out."
         ) from error
+
+
+def _column_of_vectors(X: Any) -> str | None:
+    """Return how to write the first column whose cells are lists or arrays, of a data frame or a single column."""
+    columns = {f"X[{name!r}]": X[name] for name in getattr(X, "columns", ())} or {"X": X}
+    for written, column in columns.items():
+        first = next(iter(column), None) if getattr(column, "ndim", 1) == 1 and hasattr(column, "dtype") else None
+        if hasattr(first, "__len__") and not isinstance(first, str | bytes):
+            return written
+    return None
 
 
 def row_blocks(X: Any, size: int = BLOCK) -> Iterator[slice]:
@@ -109,8 +125,9 @@ def check_points(X: Any, *, minimum: int = 1, to_learn: bool = False) -> Any:
 
 def validate_points(estimator: Any, X: Any, *, reset: bool = True, minimum: int = 1, to_learn: bool = False) -> Any:
     """Return X as `check_points` does, and set or compare the names and the number of features of an estimator."""
-    X = validate_data(estimator, X, reset=reset, ensure_min_samples=minimum, **UNSCANNED)
-    return _as_points(X, to_learn)
+    points = validate_data(estimator, X, reset=reset, ensure_min_samples=minimum, **UNSCANNED)
+    with _explained(X):
+        return _as_points(points, to_learn)
 
 
 def _as_points(X: Any, to_learn: bool) -> Any:

@@ -114,6 +114,27 @@ def test_only_models_are_replaced_without_force(files, halfmoon, tmp_path):
     assert library.load(out).target == "species"
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "predict once.hm new.csv",
+        "suggest once.hm flowers.csv",
+        "explain once.hm new.csv",
+        "check-labels once.hm",
+        "cluster customers.csv -k 2",
+    ],
+)
+def test_results_replace_no_file_without_force(files, halfmoon, flowers_model, tmp_path, line):
+    out = tmp_path / "mine.csv"
+    out.write_text("dear friend")
+    result = halfmoon(f"{line} --out {out}")
+    assert result.exit_code == 2
+    assert "there is a file already. Name another one, or replace it with --force." in result.stderr
+    assert out.read_text() == "dear friend"
+    assert halfmoon(f"{line} --out {out} --force").exit_code == 0
+    assert out.read_text() != "dear friend"
+
+
 def test_a_folder_of_images_without_a_label(files, halfmoon, tmp_path):
     folder = tmp_path / "pictures"
     for source in (files / "photos").rglob("*.png"):

@@ -24,7 +24,7 @@ def test_fit_reports_what_it_did(files, halfmoon):
         result.stdout.splitlines()[-1],
     )
     assert re.search(r"LapSVC: +\d+ of 15 right \(\d+%, standard error \d+ points\)", result.stdout)
-    assert re.search(r"majority vote: +\d+ of 15 right", result.stdout)
+    assert re.search(r"most frequent class: +\d+ of 15 right", result.stdout)
     assert "error bound" not in result.stdout  # of a linear system: it is no answer to how good the model is
     assert notes(result) == [
         "note: text is one-hot encoded: site",
@@ -33,7 +33,7 @@ def test_fit_reports_what_it_did(files, halfmoon):
 
 
 def test_predictions_are_those_of_the_model_in_python(files, halfmoon, flowers_model, flowers):
-    assert halfmoon("predict once.hm new.csv --proba --out out.csv").exit_code == 0
+    assert halfmoon("predict once.hm new.csv --proba --force --out out.csv").exit_code == 0
     written = pd.read_csv("out.csv")
     model = library.load(flowers_model)
     assert list(written) == ["prediction", "p(setosa)", "p(versicolor)", "p(virginica)"]
@@ -44,7 +44,7 @@ def test_predictions_are_those_of_the_model_in_python(files, halfmoon, flowers_m
 
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "parquet", "feather", "npz"])
 def test_every_format_of_predictions(files, halfmoon, flowers_model, suffix):
-    result = halfmoon(f"predict once.hm new.csv --json --out out.{suffix}")
+    result = halfmoon(f"predict once.hm new.csv --json --force --out out.{suffix}")
     assert json.loads(result.stdout)["columns"] == ["prediction"]
     readers = {"csv": pd.read_csv, "tsv": lambda path: pd.read_csv(path, sep="\t"), "parquet": pd.read_parquet,
                "feather": pd.read_feather, "npz": np.load}  # fmt: skip
@@ -73,7 +73,9 @@ def test_evaluate(files, halfmoon, flowers_model):
     assert facts["labeled"] == 150
     recalls = [value for name, value in facts["scores"].items() if name.startswith("recall")]
     assert facts["scores"]["accuracy"] == pytest.approx(np.mean(recalls))  # 50 of each
-    text = halfmoon("evaluate once.hm flowers.csv").stdout
+    result = halfmoon("evaluate once.hm flowers.csv")
+    text = result.stdout
+    assert "15 of the 15 labelled rows had a label in the fit" in result.stderr
     assert "recall of setosa" in text
     assert re.search(rf"Evaluated LapSVC on 15 labelled rows of 150{LAST_LINE}", text)
 
@@ -81,11 +83,12 @@ def test_evaluate(files, halfmoon, flowers_model):
 def test_labels_that_the_model_has_never_seen(files, halfmoon, flowers_model, flowers, tmp_path):
     flowers.assign(species=flowers["species"].str.replace("s", "S", n=1)).to_csv(tmp_path / "wrong.csv", index=False)
     result = halfmoon(f"evaluate once.hm {tmp_path / 'wrong.csv'}")
-    assert notes(result) == [
+    assert notes(result)[:1] == [
         "note: 100 of 150 labelled rows count as errors: the model has never seen their labels (2 different, such as "
         "'Setosa'). Did you mean 'setosa'?"
     ]
-    assert notes(halfmoon("evaluate once.hm test.csv")) == []
+    (of_fit,) = notes(halfmoon("evaluate once.hm test.csv"))
+    assert "15 of the 150 labelled rows had a label in the fit" in of_fit
 
 
 def test_numbers_that_json_does_not_have(halfmoon, table, tmp_path):
@@ -196,6 +199,24 @@ def test_minus_one_is_a_class_unless_it_is_said_otherwise(halfmoon, table, tmp_p
     assert set(pd.read_csv(tmp_path / "p.csv")["prediction"]) == {-1, 1}
 
 
+def test_minus_one_in_most_rows_is_refused_with_the_way_out(halfmoon, table, tmp_path):
+    rows = "\n".join(f"{i % 3 + 0.01 * i},{i},{i % 3 if i < 12 else -1}" for i in range(60))
+    path, model = table(f"a,b,y\n{rows}\n"), tmp_path / "m.hm"
+    result = halfmoon(f"fit {path} --target y --out {model}")
+    assert result.exit_code == 2
+    assert "'y' is -1 in 48 of 60 rows. Add --unlabeled -1" in result.stderr
+    assert halfmoon(f"fit {path} --target y --unlabeled -1 --out {model}").exit_code == 0
+    assert halfmoon(f"fit {path} --target y --task classify --out {model}").exit_code == 0
+
+
+def test_a_graph_in_pieces_is_noted_with_the_option_that_helps(halfmoon, table, tmp_path):
+    rows = "\n".join(f"{i % 7 + 1000 * (i % 2)},{i % 5},{'ab'[i // 2 % 2] if i < 8 else ''}" for i in range(70))
+    path = table(f"a,b,y\n{rows}\n")
+    result = halfmoon(f"fit {path} --target y --out {tmp_path / 'm.hm'}")
+    assert re.search(r"note: The graph has \d+ components, and .*\. Raise --neighbors\.", result.stderr)
+    assert "Raise n_neighbors" not in result.stderr
+
+
 def test_diagnose(files, halfmoon):
     text = halfmoon("diagnose flowers.csv --target species").stdout
     assert text.startswith("LapSVC: 149 distinct rows, 15 labelled")
@@ -212,7 +233,7 @@ def test_info(files, halfmoon, flowers_model):
 
 
 def test_quiet_is_quiet(files, halfmoon, flowers_model):
-    for line in ("fit flowers.csv -t species -o q.hm", "predict once.hm new.csv -o q.csv", "info once.hm"):
+    for line in ("fit flowers.csv -t species -o q.hm", "predict once.hm new.csv --force -o q.csv", "info once.hm"):
         result = halfmoon(f"{line} --quiet")
         assert (result.exit_code, result.output) == (0, "")
         result = halfmoon(f"{line} --quiet --json")  # what is asked for by name is printed

@@ -90,7 +90,9 @@ def test_suggest_writes_rows_and_columns_of_the_data(files, halfmoon, flowers_mo
 
 @pytest.mark.parametrize("strategy", ["uncertainty", "density", "variance", "coverage", "random"])
 def test_suggest_follows_its_strategy_and_seed(files, halfmoon, flowers_model, tmp_path, strategy):
-    line = f"suggest once.hm flowers.csv --strategy {strategy} --seed 3 --json --out {tmp_path / 'next.parquet'}"
+    line = (
+        f"suggest once.hm flowers.csv --strategy {strategy} --seed 3 --json --force --out {tmp_path / 'next.parquet'}"
+    )
     told = json.loads(halfmoon(line).stdout)
     model = library.load(flowers_model)
     assert told["rows"] == (suggest(model.estimator, 10, strategy, 3) + 1).tolist()

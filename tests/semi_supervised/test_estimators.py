@@ -214,6 +214,8 @@ def test_probabilities_on_request(rng, moons, estimator):
     assert P.min() >= 0.0
     assert log_loss(y, P) < np.log(2)  # better than not knowing
     assert not hasattr(estimator(), "predict_proba")
+    with pytest.raises(AttributeError, match=rf"needs {estimator.__name__}\(probability=True\).*fit again"):
+        estimator().predict_proba(X)
 
 
 @pytest.mark.parametrize("estimator", CLASSIFIERS)

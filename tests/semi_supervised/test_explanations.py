@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ from scipy import sparse
 from sklearn.datasets import make_blobs
 
 from halfmoon import DataDependentKernel, LapRLSClassifier, LapRLSRegressor, LapSVC, load, save
+from halfmoon.semi_supervised._explain import explain
 
 pytestmark = pytest.mark.filterwarnings("ignore::halfmoon.exceptions.DisconnectedGraphWarning")
 
@@ -133,6 +135,15 @@ def test_paths_run_along_the_graph_from_the_row_with_the_largest_share(blobs, rn
         steps = np.array([W[a, b] for a, b in itertools.pairwise(point.path)])
         assert np.all(steps > 0.0)
         assert point.length == pytest.approx(np.sum(1.0 / steps))
+
+
+def test_no_path_where_the_base_kernel_decides_alone(rng):
+    X = rng.normal(size=(60, 2))
+    learned = LapRLSClassifier(kernel=kernel_of()).fit(X, np.where(np.arange(60) < 10, np.arange(60) % 2, -1)).learned_
+    alone = replace(learned, choice=replace(learned.choice, weights={"base": 1.0}))
+    point = explain(alone, X[[20]], np.zeros(1))[0]
+    assert point.path is None
+    assert "no path: the graph has no weight in this model" in str(point)
 
 
 def test_no_path_where_there_is_none(rng):

@@ -1,6 +1,8 @@
 """What users of scikit-learn do without thinking."""
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_digits, make_moons
@@ -158,3 +160,15 @@ def test_verbose_prints_stages(moons, capsys):
     assert "halfmoon: " in capsys.readouterr().out
     LapSVC(random_state=0).fit(X, few)
     assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("library", [pd, pl])
+def test_a_column_of_vectors_is_an_error_with_the_line_to_write(moons, library):
+    points, _, few = moons
+    X = library.DataFrame({"embedding": points.tolist()})
+    with pytest.raises(ValueError, match=r"X\['embedding'\] holds a vector.*np.stack\(list\(X\['embedding'\]\)\)"):
+        LapSVC().fit(X, few)
+    with pytest.raises(ValueError, match=r"X holds a vector in each row.*np.stack\(list\(X\)\)"):
+        LapSVC().fit(X["embedding"], few)
+    rows = np.stack(list(X["embedding"]))
+    assert_array_equal(rows, points)

@@ -105,3 +105,12 @@ def test_forms_of_the_result(blobs):
     assert str(named).splitlines()[2].split()[:4] == ["line", str(labeled[0] + 2), "b", "<a>"]
     assert "&lt;a&gt;" in named._repr_html_()
     assert len(list(issues)) == len(issues) == 60
+
+
+@pytest.mark.parametrize(("per_class", "begins"), [((1, 1, 1), "None of the 3 labels"), ((5, 5, 1), "0 of 10 labels")])
+def test_labels_alone_in_their_class_are_not_counted_as_checked(blobs, per_class, begins):
+    X, y, _ = blobs
+    labeled = np.concatenate([np.flatnonzero(y == c)[:count] for c, count in enumerate(per_class)])
+    issues = LapSVC(kernel=KERNEL).fit(X, labels_of(y, labeled)).label_issues()
+    assert str(issues).startswith(begins)
+    assert issues.to_dict()["checked"] == sum(count for count in per_class if count > 1)

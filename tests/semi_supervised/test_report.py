@@ -11,6 +11,7 @@ from sklearn.datasets import make_moons
 from halfmoon import DataDependentKernel, LapRLSClassifier, LapRLSRegressor, LapSVC
 from halfmoon.semi_supervised import choose
 from halfmoon.semi_supervised._assessment import compare_classes, compare_targets
+from halfmoon.semi_supervised._report import Score
 
 pytestmark = pytest.mark.filterwarnings("ignore::halfmoon.exceptions.DisconnectedGraphWarning")
 
@@ -113,13 +114,43 @@ def test_verdicts_on_classes(rng):
 
     assert [verdict(wins).verdict for wins in (10, 9)] == ["help", "cannot be told"]
     assert verdict(9, 3).verdict == "cannot be told"
-    assert verdict(0, differ=3).verdict == "do not help"  # whatever the labels, the two hardly differ
+    for wins in (0, 20):  # whatever the labels, the two hardly differ
+        assert verdict(wins, differ=3).verdict == "do not help"
     assert verdict(2, differ=400).labels_to_tell is None  # more than there are rows
     assert verdict(4, differ=200).labels_to_tell == 160  # 15.5 times the rate of differences over the gain squared
     assert verdict(6).wins == 6
     assert verdict(6).gain == 6 / 40
     nothing = compare_classes(problem, truth, truth, names, np.zeros(0, dtype=bool), 0)
     assert nothing.verdict == "no unlabelled rows"
+
+
+def test_one_label_per_class_gives_no_score_and_says_so(rng):
+    model, _, _ = fitted(rng, LapSVC, classes=3, per_class=1)
+    report = model.report_
+    assert "held-out score: none: every label is alone in its class" in str(report)
+    assert "inf" not in str(report)
+    assert " 0 labels" not in str(report)
+    assert report.to_dict()["model"]["value"] is None
+
+
+def test_the_most_frequent_class_of_balanced_labels_has_its_share(rng):
+    model, _, _ = fitted(rng, LapSVC, classes=3, per_class=4)
+    assert model.report_.trivial.right == 4
+
+
+def test_one_point_is_no_points():
+    assert Score("", 0.5, 0.01, 10).in_words(20).endswith("standard error 1 point)")
+
+
+def test_a_diagnosis_counts_components_in_words(rng):
+    found = fitted(rng, LapSVC)[0].diagnose()
+
+    def graph(sizes, labels):
+        return replace(found, component_sizes=np.array(sizes), component_labels=np.array(labels)).details[0]
+
+    assert graph([9], [3]) == "graph: 1 component of 9 points; all points are connected"
+    assert graph([7, 2], [3, 1]).endswith("2 components, the largest with 7 points; every component has a label")
+    assert graph([7, 2], [3, 0]).endswith("1 component with 2 points holds no label")
 
 
 def test_verdicts_on_targets(rng):

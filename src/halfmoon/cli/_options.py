@@ -16,6 +16,7 @@ __all__ = [
     "Data",
     "DayFirst",
     "Fitting",
+    "Force",
     "Id",
     "Ignore",
     "Json",
@@ -115,6 +116,7 @@ Out = Annotated[
         "--out", "-o", metavar="FILE", help="CSV, TSV, Parquet, Feather or NPZ file to write.", show_default=False
     ),
 ]
+Force = Annotated[bool, typer.Option("--force", help="Replace a file that exists.")]
 TaskOfLabels = Annotated[Task | None, typer.Option(help="classify or regress; by default as the target suggests.")]
 Seed = Annotated[int, typer.Option(metavar="N", min=0, help="Seed of everything that is drawn.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors, and what --json asks for.")]

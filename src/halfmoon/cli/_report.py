@@ -18,6 +18,7 @@ from rich.console import Console
 
 from halfmoon.cli._interrupts import NOTHING, Interrupted, caused_by_interrupt
 from halfmoon.cli._stages import StageLines, show_bars
+from halfmoon.exceptions import DisconnectedGraphWarning
 
 __all__ = ["Report", "reporting"]
 
@@ -106,7 +107,8 @@ class Report:
             result = facts | {"seconds": round(seconds, 3), "out": where, "notes": self.notes}
             _print_json({name: value for name, value in result.items() if value is not None})
         elif not self.quiet:
-            self._out.print(f"{done} in {seconds:.1f} s{'' if where is None else f': {where}'}", style="bold")
+            took = f" in {seconds:.1f} s" if seconds >= 0.05 else ""
+            self._out.print(f"{done}{took}{'' if where is None else f': {where}'}", style="bold")
 
     def fail(self, error: Exception, code: int) -> typer.Exit:
         """Print the error as one line; return what ends the command."""
@@ -155,7 +157,7 @@ def reporting(quiet: bool, as_json: bool) -> Iterator[Report]:
         warnings.simplefilter("default")
         for category in (DeprecationWarning, PendingDeprecationWarning, FutureWarning, ResourceWarning):
             warnings.simplefilter("ignore", category)  # for programmers
-        warnings.showwarning = lambda message, *where, **how: report.note(" ".join(str(message).split()))
+        warnings.showwarning = lambda message, *where, **how: report.note(_as_note(message))
         try:
             yield report
         except KeyboardInterrupt:
@@ -166,6 +168,14 @@ def reporting(quiet: bool, as_json: bool) -> Iterator[Report]:
             if os.environ.get("HALFMOON_TRACEBACK"):
                 raise
             raise report.fail(error, _exit_code(error)) from None
+
+
+def _as_note(message: Warning | str) -> str:
+    """Return a warning in one line; what Python users may do about it, as people at the command line can."""
+    text = " ".join(str(message).split())
+    if isinstance(message, DisconnectedGraphWarning):
+        text = text.replace("Raise n_neighbors, or connect them: ", "Raise --neighbors. In Python, connect them: ")
+    return text
 
 
 def _exit_code(error: Exception) -> int:

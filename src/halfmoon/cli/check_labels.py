@@ -47,6 +47,7 @@ def command(
             show_default=False,
         ),
     ] = None,
+    force: o.Force = False,
     quiet: o.Quiet = False,
     as_json: o.Json = False,
 ) -> None:
@@ -58,7 +59,7 @@ def command(
             from halfmoon.tables import OUT_SUFFIXES, check_writable, fit_table, write_columns
 
             if out is not None:
-                check_writable(out, OUT_SUFFIXES, inputs=(source,))
+                check_writable(out, OUT_SUFFIXES, inputs=(source,), force=force)
             table = table_or_model(source, target, task, unlabeled, reading, fitting)
         recipe = recipe_of(fitting, None if task is None else task.value, unlabeled=unlabeled)
         with report.working("checking"):
@@ -68,7 +69,7 @@ def command(
         if out is not None:
             write_columns(issues.columns(), out)
         where = None if out is None else str(out)
-        report.finish(f"Checked {len(issues):,} labels with {model.facts['estimator']}", where, **issues.to_dict())
+        report.finish(f"Checked {issues.n_checked:,} labels with {model.facts['estimator']}", where, **issues.to_dict())
 
 
 def _with_names(model: TableModel, table: Table | None) -> LabelIssues:

@@ -32,6 +32,7 @@ def command(
     keep: o.Keep = False,
     reading: o.Reading,
     fitting: o.Fitting,
+    force: o.Force = False,
     quiet: o.Quiet = False,
     as_json: o.Json = False,
 ) -> None:
@@ -44,7 +45,7 @@ def command(
 
             place = Path(f"{data.resolve().stem}.clusters.csv") if out is None else out
             report.writes(place)
-            check_writable(place, OUT_SUFFIXES, inputs=(data,))
+            check_writable(place, OUT_SUFFIXES, inputs=(data,), force=force)
             table = read_data(data, None, reading)
             carried = carried_columns(data, table, ids, keep, reading.separator)
         recipe = recipe_of(fitting, "cluster", n_clusters=clusters)

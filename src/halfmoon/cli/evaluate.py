@@ -40,6 +40,7 @@ def command(
             need_target(table)
         with report.working("predicting"):
             labeled, scores = _scores(fitted, table, unlabeled, report.note)
+            _note_rows_of_fit(fitted, table, unlabeled, report.note)
         width = max(map(len, scores))
         for name, value in scores.items():
             report.show(f"{name:<{width}}  {value:.4f}")
@@ -90,6 +91,28 @@ def _scores(
             "balanced accuracy": sum(recalls.values()) / len(recalls),
         } | {f"recall of {name}": recall for name, recall in recalls.items()}
     return int(labeled.sum()), {name: float(value) for name, value in scores.items()}
+
+
+def _note_rows_of_fit(model: TableModel, table: Table, unlabeled: str | None, note: Callable[[str], None]) -> None:
+    """Warn of rows that had a label in the fit: that the model is right on them says nothing of new rows."""
+    from dataclasses import replace
+
+    import numpy as np
+
+    from halfmoon._validation import take_rows
+    from halfmoon.runtime.spool import is_on_disk
+    from halfmoon.tables import labeled_rows
+
+    if model.task == "cluster" or is_on_disk(table.X):
+        return
+    rows = np.flatnonzero(labeled_rows(table, unlabeled))
+    names = [table.rows[i] for i in rows] if len(table.rows) else ()
+    seen = int(model.labeled_in_fit(replace(table, X=take_rows(table.X, rows), target=None, rows=names)).sum())
+    if seen:
+        note(
+            f"{seen:,} of the {len(rows):,} labelled rows had a label in the fit: the scores here are too good for new "
+            "rows, those of held-out labels below are not"
+        )
 
 
 def _note_strangers(model: TableModel, truth: NDArray[Any], note: Callable[[str], None]) -> None:

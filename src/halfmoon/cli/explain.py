@@ -45,6 +45,7 @@ def command(
         ),
     ] = None,
     separator: o.Separator = None,
+    force: o.Force = False,
     quiet: o.Quiet = False,
     as_json: o.Json = False,
 ) -> None:
@@ -56,7 +57,7 @@ def command(
             from halfmoon.tables import OUT_SUFFIXES, check_writable, write_columns
 
             if out is not None:
-                check_writable(out, OUT_SUFFIXES, inputs=(model, data))
+                check_writable(out, OUT_SUFFIXES, inputs=(model, data), force=force)
             fitted = load_model(model)
             table = _chosen(fitted.read(data, separator=separator), row)
         with report.working("explaining"):

@@ -36,6 +36,7 @@ def command(
     ids: o.Id = None,
     keep: o.Keep = False,
     separator: o.Separator = None,
+    force: o.Force = False,
     quiet: o.Quiet = False,
     as_json: o.Json = False,
 ) -> None:
@@ -45,7 +46,7 @@ def command(
         with report.working("reading"):
             from halfmoon.tables import OUT_SUFFIXES, check_writable, write_columns
 
-            check_writable(out, OUT_SUFFIXES, inputs=(model, data))
+            check_writable(out, OUT_SUFFIXES, inputs=(model, data), force=force)
             fitted = load_model(model)
             if proba and fitted.task == "cluster":
                 raise ValueError(f"{model}: clusters have no probabilities. Leave --proba out.")

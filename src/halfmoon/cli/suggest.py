@@ -44,6 +44,7 @@ def command(
     strategy: Annotated[Strategy, typer.Option(help="What makes a row worth a label.")] = Strategy.auto,
     separator: o.Separator = None,
     seed: o.Seed = 0,
+    force: o.Force = False,
     quiet: o.Quiet = False,
     as_json: o.Json = False,
 ) -> None:
@@ -53,7 +54,7 @@ def command(
         with report.working("reading"):
             from halfmoon.tables import OUT_SUFFIXES, check_writable, write_columns
 
-            check_writable(out, OUT_SUFFIXES, inputs=(model, data))
+            check_writable(out, OUT_SUFFIXES, inputs=(model, data), force=force)
             fitted = load_model(model)
             table = fitted.read(data, separator=separator)
         with report.working("choosing"):

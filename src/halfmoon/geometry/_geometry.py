@@ -471,7 +471,7 @@ def _build(
     restrictions = stages.restrict(Q, S, settings, kept)  # eq. 7, Theorem 4.4
     worst = max(restrictions.values(), key=lambda restriction: restriction.error_bound)
     if restrictions.keys() - kept.keys():
-        warn_about(Q, worst, settings.eps, labeled, stacklevel=5)
+        warn_about(Q, worst, settings.eps, labeled)
     give_back()
     index.prepare_queries(min(settings.n_neighbors, index.n_points))
     return Geometry(index, W, Q, S, settings, labeled, restrictions)

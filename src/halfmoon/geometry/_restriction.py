@@ -17,6 +17,7 @@ from halfmoon.exceptions import AccuracyWarning, DisconnectedGraphWarning
 from halfmoon.geometry._landmarks import check_landmarks
 from halfmoon.regularizers import Greens, MatrixRegularizer, PowerRegularizer, Regularizer
 from halfmoon.runtime.caches import without_caches
+from halfmoon.runtime.callers import caller_level
 from halfmoon.runtime.storable import storable
 from halfmoon.solvers import ROUNDOFF, BoundKind, Progress, SolveOptions
 
@@ -236,9 +237,7 @@ def restrict(
     return restriction
 
 
-def warn_about(
-    Q: Regularizer, restriction: Restriction, eps: float, labeled: NDArray[np.bool_] | None = None, stacklevel: int = 2
-) -> None:
+def warn_about(Q: Regularizer, restriction: Restriction, eps: float, labeled: NDArray[np.bool_] | None = None) -> None:
     """Warn of what the user should know about a restriction; apart from computing it, so that caches stay honest.
 
     Examples
@@ -249,14 +248,14 @@ def warn_about(
     >>> Q = PowerRegularizer(np.ones((4, 4)) - np.eye(4))
     >>> warn_about(Q, restrict(Q, [0, 1]), 1e-6)                    # connected and accurate: no warning
     """
-    _warn_if_disconnected(Q, restriction.landmarks, labeled, stacklevel + 1)
+    _warn_if_disconnected(Q, restriction.landmarks, labeled)
     if not restriction.error_bound <= eps:
         worthless = " No digit of it is certain." if restriction.error_bound >= 1.0 else ""
         warnings.warn(
             f"The landmark block of Q^+ is accurate to {restriction.error_bound:.1e} only, eps={eps:.1e} was asked."
             f"{worthless} Raise eps or the ridge, or lower the power.",
             AccuracyWarning,
-            stacklevel=stacklevel + 1,
+            stacklevel=caller_level(),
         )
 
 
@@ -435,24 +434,22 @@ def present_modes(modes: sparse.csr_array, S: NDArray[np.intp]) -> tuple[Matrix,
     return V_S[:, present].toarray(), present
 
 
-def _warn_if_disconnected(
-    Q: Regularizer, S: NDArray[np.intp], labeled: NDArray[np.bool_] | None, stacklevel: int
-) -> None:
+def _warn_if_disconnected(Q: Regularizer, S: NDArray[np.intp], labeled: NDArray[np.bool_] | None) -> None:
     components = Q.components
     if components.count == 1:
         return
-    bare = components.covered_by(S) == 0
-    isolated = int((components.sizes == 1).sum())
-    without = ""
+    lacking = [("landmark and do not shape the kernel", components.covered_by(S) == 0)]
     if labeled is not None and labeled.any():
-        dark = components.covered_by(np.flatnonzero(labeled)) == 0
-        without = f"; {int(dark.sum())}, with {int(components.sizes[dark].sum())} vertices, hold no labelled row"
+        lacking.insert(0, ("labelled row", components.covered_by(np.flatnonzero(labeled)) == 0))
+    told = [
+        f"{int(which.sum())} of them, with {int(components.sizes[which].sum())} of {Q.n} vertices, hold no {what}"
+        for what, which in lacking
+        if which.any()
+    ]
     warnings.warn(
-        f"The graph has {components.count} components (largest {components.sizes.max()} of {Q.n} vertices, "
-        f"{isolated} isolated vertices), and nothing spreads from one to another; {int(bare.sum())} of them, "
-        f"with {int(components.sizes[bare].sum())} vertices, hold no landmark and do not shape the kernel{without}. "
-        "Raise n_neighbors or connect them (knn_graph(..., connect=True); graph_params={'connect': True} on a kernel "
-        "or geometry), or raise n_landmarks to cover them.",
+        f"The graph has {components.count} components, and "
+        f"{'; '.join(told) if told else 'nothing spreads from one to another'}. Raise n_neighbors, or connect them: "
+        "graph_params={'connect': True}, or knn_graph(..., connect=True).",
         DisconnectedGraphWarning,
-        stacklevel=stacklevel + 1,
+        stacklevel=caller_level(),
     )

@@ -1,9 +1,10 @@
 """From held-out values to a verdict: whether the model beats its base kernel by more than luck.
 
-"Help" is said where a sign test on the labels that only one of the two gets right leaves at most a chance in a
-thousand that it is luck; for targets, where this is so of both a sign test and a t-test on the squared errors. "Do not
-help" is said where the gain is below a point for one of two reasons: the two models agree on
-all but a hundredth of the unlabelled rows, which needs no label to be seen, or enough labels bound it.
+"Do not help" is said where the gain is below a point for one of two reasons: the two models agree on all but a
+hundredth of the unlabelled rows, which needs no label to be seen, or enough labels bound it. Of classes, agreement
+comes before everything: two such models may still differ on many labels, where these are wrong. "Help" is said where
+a sign test on the labels that only one of the two gets right leaves at most a chance in a thousand that it is luck; for
+targets, where this is so of both a sign test and a t-test on the squared errors.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ def compare_classes(
     return Comparison(
         model=_share(names[0], right),
         base=_share(names[1], plain),
-        trivial=_share("majority vote", _majority(truth)[counted]),
+        trivial=_share("most frequent class", (truth == np.bincount(truth).argmax())[counted]),
         n_counted=total,
         gain=gain,
         gain_error=error,
@@ -90,10 +91,10 @@ def compare_classes(
 def _verdict_on_classes(wins: int, losses: int, total: int, differ: NDArray[np.bool_]) -> Verdict:
     if not differ.size:
         return "no unlabelled rows"
-    if wins > losses and _no_luck(wins, wins + losses):
-        return "help"
     if _upper_share(int(differ.sum()), len(differ)) < NOTICEABLE:  # gain <= disagreement, whatever the labels are
         return "do not help"
+    if wins > losses and _no_luck(wins, wins + losses):
+        return "help"
     if total and _upper_share(wins, total) - (1.0 - _upper_share(total - losses, total)) < NOTICEABLE:
         return "do not help"
     return "cannot be told"
@@ -156,18 +157,12 @@ def _no_luck(wins: int, total: int) -> bool:
 
 def _share(name: str, right: NDArray[np.bool_]) -> Score:
     return Score(
-        name, float(right.mean()) if right.size else 0.0, _error_of_mean(right.astype(float)), int(right.sum())
+        name, float(right.mean()) if right.size else float("nan"), _error_of_mean(right.astype(float)), int(right.sum())
     )
 
 
 def _error_of_mean(values: Vector) -> float:
     return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("inf")
-
-
-def _majority(truth: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Return which examples the majority of the others gets right."""
-    counts = np.bincount(truth) - np.eye(truth.max() + 1, dtype=np.intp)[truth]
-    return counts.argmax(axis=1) == truth
 
 
 def _upper_share(count: int, total: int) -> float:

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from halfmoon._validation import check_flag, labeled_mask, validate_points
@@ -23,6 +22,7 @@ from halfmoon.semi_supervised._learned import LearnedModel
 from halfmoon.semi_supervised._problem import LearningProblem, winners
 from halfmoon.semi_supervised._scores import labeled_rows
 from halfmoon.semi_supervised._training_set import check_allowed, class_labels
+from halfmoon.semi_supervised._with_probability import WithProbability
 
 __all__ = ["LapClassifier"]
 
@@ -171,7 +171,7 @@ class LapClassifier(ClassifierMixin, LapEstimator):
         values = self._decide(X)
         return self.classes_[winners(values + self._offsets)]
 
-    @available_if(lambda self: self.probability or _asked_too_late())
+    @WithProbability
     @by_chunk
     def predict_proba(self, X: Any) -> Matrix:
         """Return class probabilities of new points, calibrated on values held out from the labelled rows.
@@ -249,7 +249,3 @@ class LapClassifier(ClassifierMixin, LapEstimator):
 
 def _shaped(values: Matrix) -> Matrix:
     return values[:, 0] if values.shape[1] == 1 else values
-
-
-def _asked_too_late() -> bool:
-    raise AttributeError("predict_proba needs probability=True at the time of fit.")

@@ -77,14 +77,25 @@ class Diagnosis:
     @property
     def details(self) -> list[str]:
         """Lines on graph, landmarks and solves."""
-        bare = self.component_labels == 0
         return [
-            f"graph: {len(self.component_sizes)} components, the largest with {self.component_sizes[0]} points; "
-            f"{int(bare.sum())} components with {int(self.component_sizes[bare].sum())} points hold no label",
+            f"graph: {self._components}",
             f"landmarks: {self.n_landmarks}; the linear systems behind them are solved to {self.error_bound:.1e} "
             f"({self.bound_kind})",
             *self._on_interpolation,
         ]
+
+    @property
+    def _components(self) -> str:
+        count, bare = len(self.component_sizes), self.component_labels == 0
+        if not bare.any():
+            labels = "every component has a label" if count > 1 else "all points are connected"
+        elif bare.sum() == 1:
+            labels = f"1 component with {self.component_sizes[bare].sum():,} points holds no label"
+        else:
+            labels = f"{bare.sum()} components with {self.component_sizes[bare].sum():,} points hold no label"
+        if count == 1:
+            return f"1 component of {self.component_sizes[0]:,} points; {labels}"
+        return f"{count} components, the largest with {self.component_sizes[0]:,} points; {labels}"
 
     @property
     def _on_interpolation(self) -> list[str]:

@@ -72,6 +72,7 @@ def _split(learned: LearnedModel, values: Matrix, kernel: Kernel, offsets: Matri
         paths=(None,) * len(values),
         lengths=np.full(len(values), np.inf),
         numbers=np.arange(len(values)),
+        rests_on_graph=_rests_on_graph(learned),
     )
 
 
@@ -145,13 +146,18 @@ def _sources(learned: LearnedModel, shares: Matrix) -> Indices:
     return learned.examples.training.rows[sizes.argmax(axis=1)]
 
 
+def _rests_on_graph(learned: LearnedModel) -> bool:
+    return any(weight > 0.0 for name, weight in learned.choice.weights.items() if name != "base")
+
+
 def _paths(learned: LearnedModel, A: Any, sources: Indices) -> list[Path | None]:
     """Return the shortest paths to the training points nearest to A; the budget kernel has only landmarks in its graph.
 
-    Where a regulariser was given there may be no graph at all.
+    Where a regulariser was given there may be no graph at all, and where the base kernel decides alone, a path explains
+    nothing.
     """
     geometry = learned.kernel.geometry_
-    if geometry.graph is None or learned.kernel.method == "budget":
+    if not _rests_on_graph(learned) or geometry.graph is None or learned.kernel.method == "budget":
         return [None] * len(sources)
     _, nearest = geometry.index.query(A, 1)
     return shortest_paths(geometry.graph, sources, geometry.duplicates.first[nearest[:, 0]])

@@ -49,6 +49,8 @@ class PointExplanation:
         regressor, the largest in size) to the point, or to the training row nearest to it; None where there is none.
     length : float
         Its length; infinite where there is none.
+    rests_on_graph : bool
+        Whether the graph has a weight in the model; if not, there is no path.
     """
 
     number: int
@@ -62,6 +64,7 @@ class PointExplanation:
     total: float
     path: Indices | None
     length: float
+    rests_on_graph: bool
 
     @property
     def title(self) -> str:
@@ -88,6 +91,8 @@ class PointExplanation:
     @property
     def path_text(self) -> str:
         """The path in one line."""
+        if not self.rests_on_graph:
+            return "no path: the graph has no weight in this model"
         if self.path is None:
             return "no path in the graph"
         rows = [str(row) for row in self.path]
@@ -159,6 +164,8 @@ class Explanation:
         Their lengths.
     numbers : ndarray of shape (m,)
         Row of each point in what was explained.
+    rests_on_graph : bool
+        Whether the graph has a weight in the model; if not, there are no paths.
     """
 
     predictions: NDArray[Any]
@@ -172,6 +179,7 @@ class Explanation:
     paths: tuple[Indices | None, ...]
     lengths: Vector
     numbers: Indices
+    rests_on_graph: bool
 
     def __len__(self) -> int:
         return len(self.total)
@@ -191,6 +199,7 @@ class Explanation:
             total=float(self.total[i]),
             path=self.paths[i],
             length=float(self.lengths[i]),
+            rests_on_graph=self.rests_on_graph,
         )
 
     def __iter__(self) -> Iterator[PointExplanation]:

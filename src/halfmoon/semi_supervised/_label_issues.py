@@ -44,6 +44,8 @@ class LabelIssues:
         Probabilities that the labels are wrong, largest first.
     noise_rate : float
         Estimated share of wrong labels.
+    n_checked : int
+        Labels that the others say something about: not those that are alone in their class.
     unit : str
         What a row is called in texts.
     """
@@ -53,6 +55,7 @@ class LabelIssues:
     suggested: NDArray[Any]
     scores: NDArray[np.float64]
     noise_rate: float
+    n_checked: int
     unit: str = "row"
 
     @property
@@ -72,13 +75,19 @@ class LabelIssues:
     @property
     def title(self) -> str:
         """How many labels look wrong, in one line."""
+        if not self.n_checked:
+            return f"None of the {len(self)} labels can be checked: each is alone in its class."
+        alone = len(self) - self.n_checked
         return (
-            f"{self.n_suspicious} of {len(self)} labels look wrong "
+            f"{self.n_suspicious} of {self.n_checked} labels look wrong "
             f"(estimated share of wrong labels {100 * self.noise_rate:.1f} %)"
+            + (f"; {alone} more cannot be checked, alone in {'its' if alone == 1 else 'their'} class" if alone else "")
         )
 
     def table(self) -> list[tuple[str, str, str, str]]:
         """Return the first rows as texts: all that look wrong, but at most ten, and at least three to compare with."""
+        if not self.n_checked:
+            return []
         shown = min(len(self), SHOWN, max(self.n_suspicious, 3))
         return [
             (f"{self.unit} {issue.row}", _text(issue.given), _text(issue.suggested), f"{issue.score:.3f}")
@@ -86,6 +95,8 @@ class LabelIssues:
         ]
 
     def __str__(self) -> str:
+        if not self.n_checked:
+            return self.title
         lines = [("", "given", "suggested", "score"), *self.table()]
         widths = [max(len(line[i]) for line in lines) for i in range(4)]
         texts = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in lines]
@@ -111,7 +122,12 @@ class LabelIssues:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain numbers, texts and lists, for JSON."""
-        return {"noise_rate": self.noise_rate, "suspicious": self.n_suspicious, "issues": [i._asdict() for i in self]}
+        return {
+            "noise_rate": self.noise_rate,
+            "suspicious": self.n_suspicious,
+            "checked": self.n_checked,
+            "issues": [i._asdict() for i in self],
+        }
 
     def named(self, classes: NDArray[Any]) -> LabelIssues:
         """Return the same with other names of the classes, which are class numbers so far."""

@@ -45,12 +45,14 @@ def find_label_issues(learned: LearnedModel) -> LabelIssues:
     training = learned.problem.training
     found = _doubted_targets(learned) if learned.problem.classes is None else _doubted_classes(learned)
     suggested, log_odds, rate = found
+    checked = len(training.targets)
     if learned.problem.classes is not None:
+        checked -= int(_lonely(training.targets).sum())
         doubted = expit(log_odds) > SUSPICIOUS
         suggested = learned.problem.classes[np.where(doubted, suggested, training.targets)]
     order = np.argsort(-log_odds, kind="stable")  # not by the scores, of which several may be 1
     given = learned.problem.truth
-    return LabelIssues(training.origins[order], given[order], suggested[order], expit(log_odds[order]), rate)
+    return LabelIssues(training.origins[order], given[order], suggested[order], expit(log_odds[order]), rate, checked)
 
 
 def _doubted_classes(learned: LearnedModel) -> tuple[NDArray[np.intp], Vector, float]:
@@ -58,13 +60,18 @@ def _doubted_classes(learned: LearnedModel) -> tuple[NDArray[np.intp], Vector, f
     problem, weights = learned.problem, learned.problem.weights
     given = problem.training.targets
     everyone = np.arange(len(given))
-    lonely = np.bincount(given)[given] == 1  # left out, they say nothing: their class is not there any more
+    lonely = _lonely(given)
     for _ in range(2):
         q, rate = _held_out_probabilities(learned, weights, ~lonely)
         log_odds = np.where(lonely, logit(rate), _log_odds(q[everyone, given], rate, q.shape[1]))
         weights = problem.weights * np.maximum(expit(-log_odds), LEAST_WEIGHT)
     q[everyone, given] = -1.0
     return q.argmax(axis=1), log_odds, rate
+
+
+def _lonely(given: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Return which labels are alone in their class: left out, they say nothing, as their class is gone."""
+    return np.bincount(given)[given] == 1
 
 
 def _held_out_probabilities(learned: LearnedModel, weights: Vector, telling: NDArray[np.bool_]) -> tuple[Matrix, float]:

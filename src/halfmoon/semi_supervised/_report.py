@@ -41,9 +41,8 @@ class Score:
         """Return the score as a reader wants it: labels where there are few, a percentage beside them."""
         if self.right is None:
             return f"R^2 {self.value:.3f} (standard error {self.standard_error:.3f})"
-        return (
-            f"{self.right} of {counted} right ({self.value:.0%}, standard error {100 * self.standard_error:.0f} points)"
-        )
+        error = _points(self.standard_error)
+        return f"{self.right} of {counted} right ({self.value:.0%}, standard error {error})"
 
 
 @storable
@@ -51,7 +50,8 @@ class Score:
 class Report:
     """How good a fitted model is; print it, or read its attributes.
 
-    Every score is held out: each labelled row is predicted by a model that was chosen and fitted without it.
+    The scores of the two models are held out: each labelled row is predicted by a model that was chosen and fitted
+    without it.
 
     Attributes
     ----------
@@ -62,9 +62,9 @@ class Report:
     n_labeled : int
         Labelled examples.
     n_counted : int
-        Labels that the scores count: a class with a single label cannot be predicted without it.
+        Labels that the scores count: a class with a single label cannot be predicted without it. 0: there is no score.
     model, base, trivial : Score
-        Of the model, of the plain base kernel on the labelled rows alone, and of a majority vote (or the mean).
+        Of the model, of the plain base kernel on the labelled rows alone, and of the most frequent class (or the mean).
     gain, gain_error : float
         Score of the model less that of the base kernel, and its standard error (of the paired differences).
     wins, losses : int or None
@@ -106,14 +106,19 @@ class Report:
             return "There are no unlabelled rows."
         if self.verdict != "cannot be told":
             return f"The unlabelled rows {self.verdict}."
+        if not self.n_counted:
+            return "Whether the unlabelled rows help cannot be told without a held-out score."
         sentence = f"Whether the unlabelled rows help cannot be told from {self.n_counted} labels"
         if self.labels_to_tell is None:
-            return f"{sentence}, nor from labels of all rows here."
+            return f"{sentence}; labels of all rows would not tell either."
         return f"{sentence}; about {self.labels_to_tell:,} would tell."
 
     @property
     def lines(self) -> list[tuple[str, str]]:
         """What and how much, line by line."""
+        if not self.n_counted:
+            score = "none: every label is alone in its class; two labels per class are the least for a score"
+            return [("held-out score", score), ("difference", self._disagreement), ("kernel", self.kernel)]
         rows = [
             (self.model.name, self.model.in_words(self.n_counted)),
             (self.base.name, self.base.in_words(self.n_counted)),
@@ -126,9 +131,14 @@ class Report:
         if self.wins is None:
             return f"{self.gain:+.3f} (standard error {self.gain_error:.3f})"
         return (
-            f"{self.wins} more right, {self.losses} fewer ({100 * self.gain:+.0f} points, standard error "
-            f"{100 * self.gain_error:.0f}); the two differ on {self.disagreement:.1%} of the unlabelled rows"
+            f"{self.wins} more right, {self.losses} fewer ({_points(self.gain, '+')}, standard error "
+            f"{100 * self.gain_error:.0f}); {self._disagreement}"
         )
+
+    @property
+    def _disagreement(self) -> str:
+        who = "the two" if self.n_counted else f"{self.model.name} and {self.base.name}"
+        return f"{who} differ on {self.disagreement:.1%} of the unlabelled rows"
 
     @property
     def _title(self) -> str:
@@ -159,6 +169,19 @@ class Report:
     def to_json(self) -> str:
         """Return the report as JSON."""
         return json.dumps(self.to_dict(), indent=2)
+
+
+def _points(share: float, sign: str = "") -> str:
+    """Return a share in percentage points.
+
+    Examples
+    --------
+    >>> from halfmoon.semi_supervised._report import _points
+    >>> _points(0.012), _points(-0.05, "+")
+    ('1 point', '-5 points')
+    """
+    text = f"{100 * share:{sign}.0f}"
+    return f"{text} {'point' if text.lstrip('+-') == '1' else 'points'}"
 
 
 def _plain(value: Any) -> Any:

@@ -22,6 +22,7 @@ __all__ = ["TrainingSet", "check_allowed", "class_labels", "label_kind", "label_
 
 OF_EXAMPLES = ("rows", "targets", "weights", "origins")
 KINDS: dict[str, Any] = {"texts": str, "bytes": bytes, "truth values": (bool, np.bool_), "numbers": Number}
+MISSING_AS_TEXTS = ("", "-1", "None", "nan", "<NA>")  # what numpy, pandas and str() make of them
 LARGEST_WEIGHT = 1e300  # of an example: thousands of them, divided by a ridge, must not overflow
 LARGEST_TARGET = 1e200  # coefficients are targets over a ridge, and must not overflow either
 
@@ -193,23 +194,34 @@ def class_labels(y: Any, n: int) -> tuple[NDArray[np.bool_], NDArray[Any], NDArr
     if not labeled.any():
         raise ValueError(f"None of the {n} rows is labelled: y holds only -1, NaN or None. Label at least two classes.")
     check_classification_targets(values)
-    if np.asarray(y).dtype.kind in "US" and str(UNLABELED) in values.astype(str):
-        warn(
-            f"The text '{UNLABELED}' in y is a class of its own. If it marks unlabelled rows, mark them with None, in "
-            "an array of dtype object: numpy turns numbers among texts into texts.",
-            LabelWarning,
-            stacklevel=2,
-        )
     classes, codes = np.unique(values, return_inverse=True)
+    _warn_of_missing(classes)
     if len(classes) < 2:
         signs = " -1 means unlabelled here: encode classes -1 and 1 as 0 and 1." if not labeled.all() else ""
         raise ValueError(
-            f"A classifier needs labelled rows of at least 2 classes. Got 1 class, {classes[0]!r}, on "
+            f"A classifier needs labelled rows of at least 2 classes. Got 1 class, {classes.tolist()[0]!r}, on "
             f"{int(labeled.sum())} labelled rows.{signs}"
         )
     numbers = np.full(n, -1, dtype=np.intp)
     numbers[labeled] = codes
     return labeled, classes, numbers
+
+
+def _warn_of_missing(classes: NDArray[Any]) -> None:
+    """Warn of classes that are texts of what stands for a missing label elsewhere."""
+    if classes.dtype.kind not in "US":
+        return
+    found = [repr(name) for name in classes.astype(str).tolist() if name in MISSING_AS_TEXTS]
+    if found:
+        what = f"The text {found[0]} in y is a class of its own. If it marks"
+        if len(found) > 1:
+            what = f"The texts {', '.join(found)} in y are classes of their own. If they mark"
+        warn(
+            f"{what} unlabelled rows, mark them with None, in an array of dtype object: numpy turns numbers among "
+            "texts into texts.",
+            LabelWarning,
+            stacklevel=3,
+        )
 
 
 def regression_targets(y: Any, n: int) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
@@ -230,7 +242,17 @@ def regression_targets(y: Any, n: int) -> tuple[NDArray[np.bool_], NDArray[np.fl
         raise ValueError(
             f"Targets reach {largest:.3g} in size; beyond {LARGEST_TARGET:g} predictions overflow. Use a larger unit."
         )
-    return ~np.isnan(targets), targets
+    labeled = ~np.isnan(targets)
+    marks = int((targets == UNLABELED).sum())
+    signs = np.isin(targets[labeled], (-1.0, 1.0)).all()  # classes, as which -1 is common
+    if 2 * marks > n and not signs:
+        warn(
+            f"y holds {UNLABELED} in {marks:,} of {n:,} rows, which is a number here. Mark rows without a target with "
+            "NaN.",
+            LabelWarning,
+            stacklevel=2,
+        )
+    return labeled, targets
 
 
 def _plain(labels: NDArray[Any]) -> NDArray[Any]:

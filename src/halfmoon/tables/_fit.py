@@ -20,7 +20,7 @@ from halfmoon.tables._model import TableModel
 from halfmoon.tables._prepare import check_scales, plan_preparation, typed_features
 from halfmoon.tables._prepare_on_disk import prepare_on_disk
 from halfmoon.tables._table import Table
-from halfmoon.tables._targets import check_slips, class_codes, guess_task, labeled_rows, regression_values
+from halfmoon.tables._targets import check_marks, check_slips, class_codes, guess_task, labeled_rows, regression_values
 
 __all__ = ["PreparedTable", "Recipe", "fit_table", "prepare_table"]
 
@@ -175,6 +175,8 @@ def _read_problem(table: Table, recipe: Recipe, notify: Notify) -> _Problem:
     assert table.target is not None
     labeled = labeled_rows(table, recipe.unlabeled)
     n_labeled = int(labeled.sum())
+    if recipe.task is None and table.image_shape is None and labeled.all():
+        check_marks(table)
     task = _guess_task(table, labeled) if recipe.task is None else recipe.task
     classes, codes = (None, None) if task == "regress" else class_codes(table, labeled)
     if recipe.task is None and table.image_shape is None and (classes is None or classes.dtype.kind == "i"):
@@ -182,7 +184,7 @@ def _read_problem(table: Table, recipe: Recipe, notify: Notify) -> _Problem:
     if classes is None:
         return _Problem(task, regression_values(table, labeled), None, n_labeled)
     if labeled.all() and "-1" in classes.astype(str):
-        notify("-1 is read as a class, and every row is labelled; if it marks unlabelled rows, say so (unlabeled)")
+        notify("-1 is read as a class, and every row is labelled; if it marks unlabelled rows, add --unlabeled -1")
     return _Problem(task, codes, classes, n_labeled)
 
 

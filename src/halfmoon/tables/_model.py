@@ -8,11 +8,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import BaseEstimator
+from sklearn.neighbors import NearestNeighbors
 from sklearn.pipeline import Pipeline
 
 from halfmoon.active_learning import suggest
 from halfmoon.exceptions import UnseenCategoryWarning
+from halfmoon.runtime.spool import gather_rows
 from halfmoon.runtime.storable import storable
 from halfmoon.semi_supervised import Explanation, LabelIssues
 from halfmoon.tables._prepare import typed_features, unseen_categories
@@ -124,6 +127,16 @@ class TableModel(BaseEstimator):
             raise ValueError("A model of clusters has no labels to check. Fit a classifier or a regressor.")
         issues = self.estimator.label_issues()
         return issues if self.classes is None else issues.named(self.classes)
+
+    def labeled_in_fit(self, X: Any) -> NDArray[np.bool_]:
+        """Return which rows equal one that had a label in the fit, but for rounding to float32."""
+        prepared = self.pipeline[:-1].transform(self._features(X))
+        training = self.estimator.learned_.problem.training
+        known = gather_rows(training.X, np.unique(training.rows))
+        nearest = NearestNeighbors(n_neighbors=1).fit(known).kneighbors(prepared, return_distance=False)[:, 0]
+        apart = abs(prepared.astype(np.float64) - known[nearest].astype(np.float64)).max(axis=1)
+        apart = apart.toarray()[:, 0] if sparse.issparse(apart) else apart
+        return apart <= SINGLE * max(float(abs(known).max()), np.finfo(float).tiny)
 
     def suggest(self, X: Any, n: int = 10, strategy: str = "auto", random_state: Any = None) -> NDArray[np.intp]:
         """Return the rows to label next of the data that the model was fitted to, see `active_learning.suggest`."""

@@ -12,6 +12,7 @@ from halfmoon.tables._numbers import LARGEST, fault
 from halfmoon.tables._table import Table
 
 __all__ = [
+    "check_marks",
     "check_slips",
     "class_codes",
     "class_names",
@@ -87,6 +88,18 @@ def check_slips(table: Table, labeled: NDArray[np.bool_]) -> None:
             f"{table.row(int(texts[0]))}, column {table.target_name!r}: {table.target[texts[0]]!r} is not a number and "
             f"{len(rows) - len(texts)} of {len(rows)} targets are. Correct it or empty the cell; if these are classes, "
             "name --task classify."
+        )
+
+
+def check_marks(table: Table) -> None:
+    """Refuse -1 in most rows beside two other values at least: it is rather a mark of unlabelled rows than a target."""
+    assert table.target is not None
+    numbers = [_number(value) for value in table.target]
+    marks = numbers.count(-1.0)
+    if 2 * marks > len(numbers) and len({str(value) for value in table.target}) > 2:
+        raise table.error(
+            f"{table.target_name!r} is -1 in {marks:,} of {len(numbers):,} rows. Add --unlabeled -1 if these have no "
+            "label, or --task classify (or regress) if -1 is a class (or a number)."
         )
 
 

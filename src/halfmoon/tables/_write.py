@@ -22,8 +22,13 @@ __all__ = ["OUT_SUFFIXES", "check_writable", "write_columns"]
 FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n")  # what spreadsheets compute when they open a text file
 
 
-def check_writable(path: Path, suffixes: tuple[str, ...] = (), inputs: tuple[Path, ...] = ()) -> None:
-    """Say what is wrong with the place of a result before the work begins; a result must not overwrite an input."""
+def check_writable(
+    path: Path, suffixes: tuple[str, ...] = (), inputs: tuple[Path, ...] = (), *, force: bool = True
+) -> None:
+    """Say what is wrong with the place of a result before the work begins.
+
+    A result must not overwrite an input, and another file only with `force`.
+    """
     if os.path.isdir(path):
         raise DataFileError(f"{path}: this is a folder. Name a file.")
     if not os.path.isdir(path.parent):
@@ -33,6 +38,8 @@ def check_writable(path: Path, suffixes: tuple[str, ...] = (), inputs: tuple[Pat
     for source in inputs:
         if _is_part(path, source):
             raise DataFileError(f"{path}: the result would overwrite the input {source}. Name another file.")
+    if not force and path.is_file():
+        raise DataFileError(f"{path}: there is a file already. Name another one, or replace it with --force.")
     try:
         try_writing(path)
     except OSError as error:
