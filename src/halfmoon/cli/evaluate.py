@@ -106,7 +106,7 @@ def _note_rows_of_fit(model: TableModel, table: Table, unlabeled: str | None, no
     if model.task == "cluster" or is_on_disk(table.X):
         return
     rows = np.flatnonzero(labeled_rows(table, unlabeled))
-    names = [table.rows[i] for i in rows] if len(table.rows) else ()
+    names = [table.rows[int(i)] for i in rows] if len(table.rows) else ()
     seen = int(model.labeled_in_fit(replace(table, X=take_rows(table.X, rows), target=None, rows=names)).sum())
     if seen:
         note(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import update_wrapper
 from types import MethodType
 from typing import Any
 
@@ -18,7 +17,6 @@ class WithProbability:
 
     def __init__(self, method: Callable[..., Any]) -> None:
         self.method = method
-        update_wrapper(self, method)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         if instance is None:
