@@ -135,7 +135,7 @@ def test_labels_of_strings(rng, moons, estimator, missing):
     ("change", "message"),
     [
         (lambda y: np.full_like(y, -1), "None of the 250 rows is labelled"),
-        (lambda y: np.where(y == 1, 1, -1), "Got 1 class, np.int64.1., on 6 labelled rows. -1 means unlabelled here"),
+        (lambda y: np.where(y == 1, 1, -1), "Got 1 class, 1, on 6 labelled rows. -1 means unlabelled here"),
         (lambda y: y[:-1], r"expected shape \(250,\), got \(249,\)"),
         (lambda y: None, "requires y to be passed, but the target y is None"),
         (lambda y: y + 0.37, "Unknown label type"),
