@@ -43,7 +43,7 @@ def page(results: Iterable[Result], methods: Sequence[str]) -> Iterator[str]:
     yield "# Accuracy, all tables"
     yield ""
     yield (
-        f"Made by `{COMMAND}`; what the sets and methods are, and what follows, is in [How it compares](comparison.md). "
+        f"Made by `{COMMAND}`; [How it compares](comparison.md) says what the sets and methods are, and what follows. "
         "Errors in per cent, means over draws ± their standard errors; columns are labels per class. **Bold**: best, "
         "or within one standard error (of the paired differences) of the best. Seconds are those of the processor, "
         "all threads together, means over all fits. A figure in parentheses is the number of draws of a method "

@@ -115,8 +115,8 @@ def test_bad_places(files, halfmoon, flowers_model):
     check(halfmoon("fit flowers.csv -t species --out nowhere/m.hm"), "the folder nowhere does not exist")
     check(halfmoon("fit flowers.csv -t species --out photos"), "this is a folder")
     check(halfmoon("predict once.hm new.csv --out p.docx"), "Use .csv, .tsv, .parquet, .feather, .npz.")
-    check(halfmoon("predict nothere.hm new.csv --out p.csv"), "nothere.hm: no such model file.")
-    check(halfmoon("predict new.csv new.csv --out p.csv"), "not a halfmoon model file")
+    check(halfmoon("predict nothere.hm new.csv --out never.csv"), "nothere.hm: no such model file.")
+    check(halfmoon("predict new.csv new.csv --out never.csv"), "not a halfmoon model file")
 
 
 OVERWRITTEN = (
