@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from halfmoon.cli import _options as o
 from halfmoon.cli._data import one_target
 from halfmoon.cli._report import reporting
+
+if TYPE_CHECKING:
+    from halfmoon.labeller import Session
 
 NAME = "label"
 HELP = "Open a page to label the rows of a data file or a folder of images; predictions follow every label at once."
@@ -89,12 +92,18 @@ def command(
                 n_landmarks=landmarks,
                 n_neighbors=neighbors,
             )
+        report.show(f"{_labeled(session):,} of {session.n:,} rows have labels.")
+        report.show(f"Labels are kept in {place} as you go; Ctrl-C ends.")
         serve(session, port=port, journal=place, open_browser=browser, announce=report.announce)
         for note in session.notes:
             report.note(note)
-        labels = sum(label is not None for label in session.labels)
-        done = f"{labels:,} of {session.n:,} rows are labelled; the same command goes on. Session ended"
+        labels = _labeled(session)
+        done = f"{labels:,} of {session.n:,} rows are labelled; run the same command to continue. Session ended"
         report.finish(done, str(place), labels=labels, rows=session.n, classes=session.classes)
+
+
+def _labeled(session: Session) -> int:
+    return sum(label is not None for label in session.labels)
 
 
 def _need_server() -> None:

@@ -21,10 +21,11 @@ from halfmoon.runtime.progress import report
 __all__ = ["lay_out"]
 
 Positions = NDArray[np.float32]
-ROUNDS, FEWER_ROUNDS = 50, 15
+ROUNDS, FEWEST_ROUNDS = 50, 15
 PUSHES = 4  # random pairs per edge
 EXTENT = 10.0  # half the width in which rounds begin: steps are of order 1
-MANY = 1 << 19  # rows from which on rounds are fewer, so that the map stays a matter of seconds
+WORK = 2_000_000  # rows in all rounds, but for the fewest: the map stays a matter of seconds
+TSNE_STEPS = 350  # of the landmarks, 250 of them with exaggerated attraction
 
 
 def lay_out(kernel: DataDependentKernel, random_state: int = 0) -> Positions:
@@ -64,7 +65,7 @@ def _landmark_positions(kernel: DataDependentKernel, random_state: int) -> NDArr
         perplexity=min(12.0, (count - 1) / 3.0),
         metric="precomputed",
         init="random",
-        max_iter=500,
+        max_iter=TSNE_STEPS,
         random_state=random_state,
     )
     with threadpool_limits(1):  # its threads wait for each other by spinning: beside busy processes that takes a minute
@@ -75,7 +76,7 @@ def _landmark_positions(kernel: DataDependentKernel, random_state: int) -> NDArr
 
 def _settle(W: Any, Y: Positions, rng: np.random.Generator) -> None:
     """Let edges pull and random pairs push, in smaller and smaller steps."""
-    rounds = ROUNDS if len(Y) < MANY else FEWER_ROUNDS
+    rounds = min(max(WORK // len(Y), FEWEST_ROUNDS), ROUNDS)
     state = np.uint64(rng.integers(1, 1 << 62))
     for number in range(rounds):
         rate = np.float32(1.0 - number / rounds)
