@@ -168,7 +168,7 @@ def test_cells_are_searched_completely(rng):
         keys, where = np.full((n, c), NOBODY), (members, bounds, means, near, 0, cells)
         unit = np.float32(1.0 if space is points else 1e6)  # codes have nothing to do with the points: no limit
         for _ in range(2):
-            search_cells(points, space, unit, *where, stop_flag(), *room_for(bounds, cells, 5, n - 1), keys)
+            search_cells(points, space, unit, *where, n - 1, stop_flag(), *room_for(bounds, cells, 5), keys)
         squares = np.square(rows[:, None].astype(float) - rows).sum(axis=2)
         np.fill_diagonal(squares, np.inf)
         expected = np.argsort(squares, axis=1, kind="stable")[members, :c]

@@ -47,7 +47,8 @@ class ApproximateSearch:
             self.sketch = Sketch(X, self.rng, executor)
             head, codes = self.sketch.of_rows(X, executor)
             # Points in the order of a tree: those of a cell, and near cells, lie together in memory.
-            self.row = ProjectionTree(head, self.draw_seed(), executor).members
+            tree = ProjectionTree(head, self.draw_seed(), executor)
+            self.row, self.tree = tree.members, tree.in_its_order()
             self.head = _in_order_of(head, self.row, executor)
             self.whole = codes is None  # few features: float32 holds them in no more cache lines
             self.codes = self.head if codes is None else _in_order_of(codes, self.row, executor)

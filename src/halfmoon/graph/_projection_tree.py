@@ -1,12 +1,13 @@
 """Trees of balanced cells: halve the points again and again at the median along a random line.
 
-Each point is compared with all points of the cells nearest to its own, cell against cell by one matrix product. The
-nearest cells are found in the same way, on the means of the cells.
+Each point is compared with all points of the cells nearest to its own, which are laid side by side for it. The nearest
+cells are found in the same way, on the means of the cells.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halfmoon.graph._numba.lists import NOBODY
-from halfmoon.graph._numba.projection_tree import LANES, cell_means, search_cells, split_cells
+from halfmoon.graph._numba.projection_tree import cell_means, search_cells, split_cells
 from halfmoon.runtime.executor import Executor, stop_flag
+from halfmoon.runtime.lanes import WIDTH
 from halfmoon.runtime.ranges import ranges
 
 __all__ = ["ProjectionTree", "Searched", "neighbors_in", "search_tree"]
@@ -40,6 +42,12 @@ class ProjectionTree:
         for (lo, hi), means in zip(pieces, executor.map(_means, prepared, pieces), strict=True):
             self.means[lo:hi] = means
 
+    def in_its_order(self) -> ProjectionTree:
+        """Return the same tree of points that have been brought into the order of its members."""
+        tree = copy(self)
+        tree.members = np.arange(len(self.members), dtype=np.int32)
+        return tree
+
     def _split(self, points: NDArray[np.float32], levels: int, seed: int, executor: Executor) -> NDArray[np.int32]:
         """Return the points, cell after cell."""
         top = min(levels, TOP_LEVELS)
@@ -61,7 +69,8 @@ class ProjectionTree:
             return np.hstack([itself[:, None], others + (others >= itself[:, None])])
         keys = np.full((self.count, probes - 1), NOBODY)
         means = Searched.by_codes(self.means) if coded else Searched(self.means, self.means, 1.0)
-        keys = search_tree(means, keys, seed, 4 * probes, probes - 1, executor)
+        tree = ProjectionTree(self.means, seed, executor)
+        keys = search_tree(means, tree, keys, seed, 4 * probes, probes - 1, executor)
         return np.hstack([itself[:, None], neighbors_in(keys)])
 
 
@@ -92,6 +101,7 @@ def neighbors_in(keys: NDArray[np.int64]) -> NDArray[np.int32]:
 
 def search_tree(
     searched: Searched,
+    tree: ProjectionTree,
     keys: NDArray[np.int64],
     seed: int,
     probes: int,
@@ -99,18 +109,17 @@ def search_tree(
     executor: Executor,
     report: Callable[[int], Any] = lambda done: None,
 ) -> NDArray[np.int64]:
-    """Grow one tree and return the lists, with the nearest points of the cells near that of a point merged in.
+    """Return the lists, with the nearest points of the cells of a tree near that of a point merged in.
 
-    `kept` points are kept per point by their distances in the tree; the lists hold distances in the space.
+    About `kept` points are kept per point by their distances in the tree; the lists hold distances in the space.
     `report` is called with the number of points that are done.
     """
-    cells = ProjectionTree(searched.points, seed, executor)
-    near = cells.near(probes, seed, searched.coded, executor)  # as lists are made: no other type is compiled
-    merged, pieces = np.empty_like(keys), ranges(cells.count, CELLS)
-    prepared = (searched, cells, near, kept, keys)
+    near = tree.near(probes, seed, searched.coded, executor)  # as lists are made: no other type is compiled
+    merged, pieces = np.empty_like(keys), ranges(tree.count, CELLS)
+    prepared = (searched, tree, near, kept, keys)
     for (lo, hi), found in zip(pieces, executor.map(_search_near, prepared, pieces), strict=True):
-        merged[cells.members[cells.bounds[lo] : cells.bounds[hi]]] = found
-        report(int(cells.bounds[hi]))
+        merged[tree.members[tree.bounds[lo] : tree.bounds[hi]]] = found
+        report(int(tree.bounds[hi]))
     return merged
 
 
@@ -142,14 +151,14 @@ def _search_near(
     searched, tree, near, kept, keys = prepared
     own = keys[tree.members[tree.bounds[cells[0]] : tree.bounds[cells[1]]]]
     unit, where = np.float32(searched.unit), (tree.members, tree.bounds, tree.means, near)
-    work = room_for(tree.bounds, near.shape[1], searched.points.shape[1], kept)
-    search_cells(searched.points, searched.space, unit, *where, *cells, stop_flag(), *work, own)
+    work = room_for(tree.bounds, near.shape[1], searched.points.shape[1])
+    search_cells(searched.points, searched.space, unit, *where, *cells, kept, stop_flag(), *work, own)
     return own
 
 
-def room_for(bounds: NDArray[np.int64], probes: int, width: int, kept: int) -> tuple[NDArray[Any], ...]:
+def room_for(bounds: NDArray[np.int64], probes: int, width: int) -> tuple[NDArray[Any], ...]:
     """Return the arrays that `search_cells` works in."""
-    largest = int(np.diff(bounds).max())
-    room = -(-probes * largest // LANES) * LANES
-    shapes = (room, width), room, room, (largest, room), room // LANES, kept
-    return tuple(np.empty(shape, np.int32 if place == 1 else np.float32) for place, shape in enumerate(shapes))
+    panels = -(-probes * int(np.diff(bounds).max()) // (4 * WIDTH)) * 4
+    of_lanes = [np.empty((rows, WIDTH), np.float32) for rows in (panels * width, panels, 4 * panels, 2)]
+    names, found, tried = (np.empty(panels * WIDTH, kind) for kind in (np.int32, np.int32, np.int64))
+    return *of_lanes[:2], names, *of_lanes[2:], found, tried

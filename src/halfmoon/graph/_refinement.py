@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from halfmoon.graph._numba.lists import NOBODY, list_entries, reverse_lists
 from halfmoon.graph._numba.refinement import rank_rows, refine
-from halfmoon.graph._projection_tree import Searched, neighbors_in, search_tree
+from halfmoon.graph._projection_tree import ProjectionTree, Searched, neighbors_in, search_tree
 from halfmoon.graph._truth import squares_of, true_neighbors
 from halfmoon.runtime.executor import Executor, stop_flag
 from halfmoon.runtime.ranges import ranges
@@ -29,8 +29,9 @@ __all__ = ["ROWS", "Refinement"]
 Keys = NDArray[np.int64]
 
 PROBES = 8  # near cells searched per cell and tree
-TREES = 2, 4  # grown at a time: at least, and at most while they find less than GROWN
-GROWN = (0.95, 0.99), (0.6, 0.7)  # recall asked for -> of the trees at which rounds gain more than another tree
+# Recall asked for -> trees that are grown at least, and recall of the trees at which rounds gain more than another one:
+RECALLS, TREES, GROWN = (0.95, 0.99), (2, 3), (0.6, 0.7)
+MOST_TREES = 4  # grown at a time
 ATTEMPTS = 4  # times that trees are grown, with twice the probes each time
 KEPT = 10  # points kept per point and tree, at least
 LIST = 20  # neighbours per point, at least; for codes, candidates: 24, and 2 k + 4 for large k
@@ -56,7 +57,8 @@ class Refinement:
         wide = max(LIST, k + 4) if search.whole else max(LIST, 2 * k) + 4
         self.keys = np.full((self.n, min(wide, self.n - 1)), NOBODY)
         self.candidates = 2 * k + 4  # of each list, to rank: codes put few true neighbours farther down
-        self.kept = min(max(KEPT, k), self.keys.shape[1])
+        kept = max(KEPT, k) if search.whole else 2 * max(KEPT, k)  # heads order points less well than codes do
+        self.kept = min(kept, self.keys.shape[1])
         self.joined, self.stretched = 0, False
         self._truth: Keys | None = None
         self.estimate, self.reached = 0.0, False
@@ -76,12 +78,14 @@ class Refinement:
 
     def _grow(self, probes: int) -> None:
         """Grow trees; the recall that they reach decides how many."""
-        enough = float(np.interp(self.search.options.recall, *GROWN))
-        for grown in range(1, TREES[1] + 1):
-            seed = self.search.draw_seed()
-            report = partial(self._report_rows, "trees")
-            self.keys = search_tree(self.searched, self.keys, seed, probes, self.kept, self.executor, report)
-            if grown >= TREES[0]:
+        recall = self.search.options.recall
+        least, enough = round(np.interp(recall, RECALLS, TREES)), float(np.interp(recall, RECALLS, GROWN))
+        for grown in range(1, MOST_TREES + 1):
+            seed, report = self.search.draw_seed(), partial(self._report_rows, "trees")
+            # The first tree is the one that has put the points in order.
+            tree = self.search.tree if grown == 1 else ProjectionTree(self.searched.points, seed, self.executor)
+            self.keys = search_tree(self.searched, tree, self.keys, seed, probes, self.kept, self.executor, report)
+            if grown >= least:
                 self._estimate("trees")
                 if self.reached or self.estimate >= enough:
                     return

@@ -175,3 +175,49 @@ def absolute(typingctx, a):
         return builder.call(fabs, args)
 
     return lanes64(a), codegen
+
+
+def _chosen(comparison):
+    @intrinsic
+    def operation(typingctx, a, b):
+        def codegen(context, builder, signature, args):
+            return builder.select(builder.fcmp_ordered(comparison, *args), *args)
+
+        return a(a, b), codegen
+
+    return operation
+
+
+smaller = _chosen("<")
+larger = _chosen(">")
+
+
+@intrinsic
+def at_most(typingctx, a, b):
+    """Return a whole number whose bit u tells whether a <= b in lane u."""
+
+    def codegen(context, builder, signature, args):
+        bits = builder.bitcast(builder.fcmp_ordered("<=", *args), ir.IntType(WIDTH))
+        return builder.zext(bits, ir.IntType(64))
+
+    return types.int64(a, b), codegen
+
+
+@intrinsic
+def ones(typingctx, bits):
+    """Return the number of ones among the bits of a whole number."""
+
+    def codegen(context, builder, signature, args):
+        return builder.ctpop(args[0])
+
+    return types.int64(types.int64), codegen
+
+
+@intrinsic
+def lowest_one(typingctx, bits):
+    """Return the place of the lowest one among the bits of a whole number that is not 0."""
+
+    def codegen(context, builder, signature, args):
+        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.int64(types.int64), codegen

@@ -9,7 +9,7 @@ from numba.extending import overload
 from halfmoon.runtime.half_floats import number
 from halfmoon.runtime.jit import fast_inner_njit, inner_njit
 
-__all__ = ["as_float", "exact_distance", "rank_of", "squared_norms"]
+__all__ = ["as_float", "exact_distance", "rank_of"]
 
 
 @inner_njit
@@ -131,17 +131,3 @@ def _as_float(space, rank):
     if not isinstance(space, types.BaseTuple) and space.dtype is types.int8:
         return lambda space, rank: np.float32(rank)
     return lambda space, rank: np.int32(rank).view(np.float32)
-
-
-@fast_inner_njit
-def squared_norms(
-    block,  # IN   (m, s)
-    count,  # IN   rows to take
-    norms,  # OUT  (m,)
-):
-    """Fill norms with the squared lengths of the first rows."""
-    for j in range(count):
-        total = np.float32(0.0)
-        for t in range(block.shape[1]):
-            total += block[j, t] * block[j, t]
-        norms[j] = total

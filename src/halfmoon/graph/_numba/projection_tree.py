@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from halfmoon.graph._numba.distances import as_float, rank_of, squared_norms
+from halfmoon.graph._numba.distances import as_float, rank_of
 from halfmoon.graph._numba.lists import NOBODY, insert_key, key_of
 from halfmoon.runtime.jit import fast_inner_njit, inner_njit, njit
+from halfmoon.runtime.lanes import WIDTH, at_most, larger, load, lowest_one, muladd, ones, smaller, splat, store
 
-__all__ = ["LANES", "cell_means", "search_cells", "split_cells"]
+__all__ = ["cell_means", "search_cells", "split_cells"]
 
-LANES = 16  # columns whose smallest entry is found together
+FARTHEST = np.finfo(np.float32).max  # finite: places without a point are farther
+BISECTIONS = 12
 
 
 @inner_njit
@@ -140,68 +142,139 @@ def cell_means(
             mean[t] /= bounds[cell + 1] - bounds[cell]
 
 
-@inner_njit(fastmath={"reassoc", "contract", "nsz", "nnan"})  # nnan: or smallest numbers are not found side by side
-def squares_from_products(
-    norms,  # IN   (m,)
-    norm,  # IN   |a|^2
-    products,  # IN/OUT  (m,)  a'b, becomes |a - b|^2
-    smallest,  # OUT  (m / LANES,)  of each LANES entries
-):
-    """Turn one row of inner products into squared distances."""
-    for block in range(smallest.size):
-        least = np.float32(np.inf)
-        for j in range(block * LANES, (block + 1) * LANES):
-            products[j] = norm + norms[j] - np.float32(2.0) * products[j]
-            least = min(least, products[j])
-        smallest[block] = least
-
-
 @inner_njit
-def limit_for(
-    smallest,  # IN   (b,)  smallest entries of disjoint parts of a row
-    limit,  # IN
-    sorted_smallest,  # WORK (w,)
-):
-    """Return a limit, at most the given one, below or at which the row has w entries if it has as many parts."""
-    for q in range(sorted_smallest.size):
-        sorted_smallest[q] = limit
-    last = sorted_smallest.size - 1
-    for b in range(smallest.size):
-        value = smallest[b]
-        if value < sorted_smallest[last]:
-            q = last
-            while q > 0 and sorted_smallest[q - 1] > value:
-                sorted_smallest[q] = sorted_smallest[q - 1]
-                q -= 1
-            sorted_smallest[q] = value
-    return sorted_smallest[last]
-
-
-@inner_njit
-def gather_cells(
+def gather_panels(
     points,  # IN   (n, s)
     members,  # IN   (n,)
     bounds,  # IN   (cells+1,)
     near,  # IN   (p,)    cells to gather
     origin,  # IN   (s,)    subtracted, so that products lose no digits
-    block,  # OUT  (m, s)
-    names,  # OUT  (m,)
-    norms,  # OUT  (m,)
+    panels,  # OUT  (q s, WIDTH)  row b s + t: coordinate t of the points of panel b
+    halves,  # OUT  (q, WIDTH)  half their squared lengths
+    names,  # OUT  (q WIDTH,)
 ):
-    """Copy the points of near cells into a block; the rest of it is zeros, infinitely far away."""
-    count = np.int64(0)  # a literal would be a type of its own to `squared_norms`
+    """Lay the points of near cells side by side; places without a point are zeros, infinitely far away."""
+    s = origin.size
+    count = 0
     for u in range(near.size):
-        cell = near[u]
-        for p in range(bounds[cell], bounds[cell + 1]):
+        for p in range(bounds[near[u]], bounds[near[u] + 1]):
+            point = points[members[p]]
+            row = count // WIDTH * s
+            lane = count % WIDTH
+            square = np.float32(0.0)
+            for t in range(s):
+                x = point[t] - origin[t]
+                panels[row + t, lane] = x
+                square += x * x
+            halves[count // WIDTH, lane] = np.float32(0.5) * square
             names[count] = members[p]
-            for t in range(origin.size):
-                block[count, t] = points[members[p], t] - origin[t]
             count += 1
-    squared_norms(block, count, norms)
-    for j in range(count, norms.size):
-        for t in range(origin.size):
-            block[j, t] = 0.0
-        norms[j] = np.inf
+    for j in range(count, names.size):
+        for t in range(s):
+            panels[j // WIDTH * s + t, j % WIDTH] = 0.0
+        halves[j // WIDTH, j % WIDTH] = np.inf
+
+
+@inner_njit
+def compare_four(
+    panels,  # IN   (q s, WIDTH)
+    halves,  # IN   (q, WIDTH)
+    i,  # IN   a multiple of 4
+    gaps,  # OUT  (4 q, WIDTH)  rows r q .. r q + q - 1: of point i + r
+):
+    """Set gaps <- (|a - b|^2 - |a|^2) / 2 for four of the points and all of them: |b|^2 / 2 - a'b."""
+    q = halves.shape[0]
+    s = panels.shape[0] // q
+    own = i // WIDTH * s
+    lane = i % WIDTH
+    for p in range(q):
+        a = load(halves, p)
+        b = a
+        c = a
+        d = a
+        for t in range(s):
+            x = load(panels, p * s + t)
+            a = muladd(x, splat(-panels[own + t, lane]), a)
+            b = muladd(x, splat(-panels[own + t, lane + 1]), b)
+            c = muladd(x, splat(-panels[own + t, lane + 2]), c)
+            d = muladd(x, splat(-panels[own + t, lane + 3]), d)
+        store(gaps, p, a)
+        store(gaps, q + p, b)
+        store(gaps, 2 * q + p, c)
+        store(gaps, 3 * q + p, d)
+
+
+@inner_njit
+def parts_within(a, b, c, d, limit):
+    # IN a, b, c, d: smallest entries of WIDTH parts each
+    """Return how many parts have an entry within a limit."""
+    x = splat(limit)
+    return ones(at_most(a, x)) + ones(at_most(b, x)) + ones(at_most(c, x)) + ones(at_most(d, x))
+
+
+@inner_njit
+def limit_for(
+    gaps,  # IN   (4 q, WIDTH)
+    first,  # IN   rows first .. last-1, a multiple of 4 of them
+    last,  # IN
+    wanted,  # IN
+    limit,  # IN
+    extremes,  # WORK (2, WIDTH)
+):
+    """Return a limit, at most the given one, that not many more than the wanted entries are below or at.
+
+    They are counted by the smallest entries of 4 WIDTH parts: as many parts have an entry within the limit.
+    """
+    a = load(gaps, first)
+    b = load(gaps, first + 1)
+    c = load(gaps, first + 2)
+    d = load(gaps, first + 3)
+    for p in range(first + 4, last, 4):
+        a = smaller(a, load(gaps, p))
+        b = smaller(b, load(gaps, p + 1))
+        c = smaller(c, load(gaps, p + 2))
+        d = smaller(d, load(gaps, p + 3))
+    store(extremes, 0, smaller(smaller(a, b), smaller(c, d)))
+    store(extremes, 1, larger(larger(a, b), larger(c, d)))
+    low = extremes[0, 0]
+    high = extremes[1, 0]
+    for u in range(1, WIDTH):
+        low = min(low, extremes[0, u])
+        high = max(high, extremes[1, u])
+    high = min(high, limit)
+    if parts_within(a, b, c, d, high) < wanted:
+        return limit
+    for _ in range(BISECTIONS):
+        middle = np.float32(0.5) * (low + high)
+        count = parts_within(a, b, c, d, middle)
+        if count < wanted:
+            low = middle
+        else:
+            high = middle
+        if count == wanted:
+            break
+    return high
+
+
+@inner_njit
+def names_within(
+    gaps,  # IN   (4 q, WIDTH)
+    first,  # IN   rows first .. last-1
+    last,  # IN
+    limit,  # IN
+    names,  # IN   (q WIDTH,)
+    found,  # OUT  (q WIDTH,)
+):
+    """List the names of the entries within a limit; return their count."""
+    count = 0
+    all_lanes = splat(limit)
+    for p in range(first, last):
+        mask = at_most(load(gaps, p), all_lanes)
+        while mask != 0:
+            found[count] = names[(p - first) * WIDTH + lowest_one(mask)]
+            count += 1
+            mask &= mask - 1
+    return count
 
 
 @njit
@@ -215,34 +288,37 @@ def search_cells(
     near,  # IN   (cells, p)  cells to search for the members of a cell, itself first
     lo,  # IN   cells lo .. hi-1
     hi,  # IN
+    wanted,  # IN   points kept per point, about
     stop,  # IN   (1,)
-    block,  # WORK (r, s)  float32, r: room for the points of near cells, a multiple of LANES
-    names,  # WORK (r,)    int32
-    norms,  # WORK (r,)    float32
-    products,  # WORK (c, r)  float32, c: points of the largest cell
-    smallest,  # WORK (r / LANES,)  float32
-    sorted_smallest,  # WORK (w,)  float32, w: points kept per point, at least where there are so many blocks of LANES
+    panels,  # WORK (q s, WIDTH)  float32, q: panels that hold the points of near cells, a multiple of 4
+    halves,  # WORK (q, WIDTH)    float32
+    names,  # WORK (q WIDTH,)     int32
+    gaps,  # WORK (4 q, WIDTH)  float32
+    extremes,  # WORK (2, WIDTH)    float32
+    found,  # WORK (q WIDTH,)     int32
+    tried,  # WORK (q WIDTH,)     int64
     keys,  # IN/OUT  (m, c)  lists of the members of these cells, in the order of `members`
 ):
-    """Merge into the lists of the members of each cell the nearest points of its near cells, by a matrix product."""
-    blocks = smallest.size
+    """Merge into the lists of the members of each cell the nearest points of its near cells."""
+    q = halves.shape[0]
     for cell in range(lo, hi):
         if stop[0]:
             return
         first = bounds[cell] - bounds[lo]
-        gather_cells(points, members, bounds, near[cell], means[cell], block, names, norms)
-        np.dot(block[: products.shape[0]], block.T, products)
+        gather_panels(points, members, bounds, near[cell], means[cell], panels, halves, names)
         for i in range(bounds[cell + 1] - bounds[cell]):
-            row = products[i]
+            row = i % 4 * q
+            if row == 0:
+                compare_four(panels, halves, i, gaps)
             own = keys[first + i]
             worst = own[own.size - 1]
-            limit = np.float32(np.inf) if worst == NOBODY else unit * as_float(space, worst >> np.int64(32))
-            row[i] = -np.inf  # not its own neighbour
-            squares_from_products(norms, norms[i], row, smallest)
-            limit = limit_for(smallest, limit, sorted_smallest)
-            for b in range(blocks):
-                if smallest[b] > limit:
-                    continue
-                for j in range(b * LANES, (b + 1) * LANES):
-                    if row[j] <= limit and row[j] < np.inf:
-                        insert_key(own, key_of(rank_of(space, names[i], names[j]), names[j]))
+            limit = FARTHEST
+            if worst != NOBODY:
+                limit = np.float32(0.5) * unit * as_float(space, worst >> np.int64(32)) - halves[i // WIDTH, i % WIDTH]
+            gaps[row + i // WIDTH, i % WIDTH] = np.inf  # not its own neighbour
+            limit = limit_for(gaps, row, row + q, wanted, limit, extremes)
+            count = names_within(gaps, row, row + q, limit, names, found)
+            for u in range(count):  # all distances first: what is far in memory is loaded side by side
+                tried[u] = key_of(rank_of(space, names[i], found[u]), found[u])
+            for u in range(count):
+                insert_key(own, tried[u])
