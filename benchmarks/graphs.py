@@ -3,7 +3,7 @@
 Run ``python -m benchmarks.graphs --data DIR --out DIR`` (DIR with mnist.npz and letter.npz), or a part of it with
 ``--cases mnist5 mixture64x16`` or ``--quick``. For each data set and recall (0.95 and 0.99) it looks for the fastest
 setting of each peer that reaches the recall (a peer is given up at twice the time of another), and compares it with
-halfmoon asked for that recall; halfmoon's time includes its own audit. Every measurement runs in a process of its own,
+halfmoon asked for that recall; halfmoon's time includes its own audit. Every setting runs in a process of its own,
 after a warm-up that compiles; times are the smallest, recalls the median of three seeds. A neighbour counts if it is no
 farther than the true k-th, on 2,000 random rows. The last columns of the table compare seconds of the clock and of the
 CPU. Measurements are kept in graphs.json and used again, unless --forget names their search: a run can be made in
@@ -48,46 +48,42 @@ class Log:
         kept = json.loads(path.read_text()) if path.exists() else []
         self.measurements: list[Measurement] = [m for m in kept if m["search"] not in forget]
 
-    def measure(self, case: str, search: str, setting: str, seed: int, folder: Path) -> list[Measurement]:
+    def measure(self, case: str, search: str, setting: str, seeds: tuple[int, ...], folder: Path) -> list[Measurement]:
         """Return the measurements of a setting, from the file or made now in a process of its own."""
-        wanted = {"case": case, "search": search, "setting": setting, "seed": seed}
-        found = [m for m in self.measurements if wanted.items() <= m.items()]
-        if not found:
-            command = [
-                sys.executable,
-                "-m",
-                "benchmarks.graphs",
-                "--one",
-                case,
-                search,
-                setting,
-                str(seed),
-                str(folder),
-            ]
+        wanted = {"case": case, "search": search, "setting": setting}
+        found = [m for m in self.measurements if wanted.items() <= m.items() and m["seed"] in seeds]
+        missing = [str(seed) for seed in seeds if all(m["seed"] != seed for m in found)]
+        if missing:
+            program = [sys.executable, "-m", "benchmarks.graphs", "--one"]
+            command = [*program, case, search, setting, ",".join(missing), str(folder)]
             done = subprocess.run(command, capture_output=True, text=True, check=True)
-            found = [wanted | made for made in json.loads(done.stdout.splitlines()[-1])]
-            self.measurements += found
+            made = [wanted | measured for measured in json.loads(done.stdout.splitlines()[-1])]
+            found += made
+            self.measurements += made
             self.path.write_text(json.dumps(self.measurements, indent=1))
-            for m in found:
+            for m in made:
                 print(f"  {search:12s} {m['label']:18s} {m['seconds']:8.2f} s  {m['recall']:.4f}", flush=True)
         return found
 
 
-def run_one(case: Case, search: str, setting: str, seed: int, folder: Path) -> None:
-    """Measure one setting on saved data, in this process; print the results as JSON."""
+def run_one(case: Case, search: str, setting: str, seeds: list[int], folder: Path) -> None:
+    """Measure one setting on saved data with some seeds, in this process; print the results as JSON."""
     X, rows, reach = (np.load(folder / f"{name}.npy") for name in ("X", "rows", "reach"))
     run = SEARCHES[search]
-    for _ in run(np.ascontiguousarray(X[:WARM_UP]), case.k, setting, seed):
+    for _ in run(np.ascontiguousarray(X[:WARM_UP]), case.k, setting, seeds[0]):
         pass
-    Path("/proc/self/clear_refs").write_text("5")  # forget the peak of the warm-up
-    before, made = memory("VmRSS"), []
-    for label, seconds, lists in run(X, case.k, setting, seed):
-        peak = max(memory("VmHWM") - before, 0.0)
-        recall = recall_of(X, rows, reach, lists[rows], case.k)
-        clock, cpu = seconds.tolist()
-        made.append({"label": label, "seconds": clock, "cpu": cpu, "recall": recall, "memory": peak})
-        if recall > max(RECALLS):
-            break
+    made = []
+    for seed in seeds:
+        Path("/proc/self/clear_refs").write_text("5")  # forget the peak of what came before
+        before = memory("VmRSS")
+        for label, seconds, lists in run(X, case.k, setting, seed):
+            peak = max(memory("VmHWM") - before, 0.0)
+            recall = recall_of(X, rows, reach, lists[rows], case.k)
+            clock, cpu = seconds.tolist()
+            measured = {"label": label, "seconds": clock, "cpu": cpu, "recall": recall, "memory": peak}
+            made.append({"seed": seed} | measured)
+            if recall > max(RECALLS):
+                break
     print(json.dumps(made))
 
 
@@ -110,19 +106,17 @@ def measure_case(name: str, data: Path | None, log: Log) -> None:
         for array, values in (("X", X), ("rows", rows), ("reach", reach_of(X, rows, case.k))):
             np.save(folder / f"{array}.npy", values)
         for recall in RECALLS:
-            for seed in SEEDS:
-                log.measure(name, "halfmoon", str(recall), seed, folder)
+            log.measure(name, "halfmoon", str(recall), SEEDS, folder)
         for peer in PEERS:
             for setting in settings(
                 peer, case.k
             ):  # cheapest first: what follows the first that is good enough is slower
-                found = log.measure(name, peer, setting, SEEDS[0], folder)
+                found = log.measure(name, peer, setting, SEEDS[:1], folder)
                 if max(m["recall"] for m in found) >= max(RECALLS) or hopeless(found, log.measurements, name):
                     break
             for recall in RECALLS:
-                best = fastest(log.measurements, name, peer, recall)
-                for seed in SEEDS if best else ():
-                    log.measure(name, peer, best["setting"], seed, folder)
+                if best := fastest(log.measurements, name, peer, recall):
+                    log.measure(name, peer, best["setting"], SEEDS, folder)
 
 
 def hopeless(found: list[Measurement], measurements: list[Measurement], name: str) -> bool:
@@ -211,8 +205,8 @@ def main() -> None:
     parser.add_argument("--one", nargs=5, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
-        case, search, setting, seed, folder = options.one
-        run_one(CASES[case], search, setting, int(seed), Path(folder))
+        case, search, setting, seeds, folder = options.one
+        run_one(CASES[case], search, setting, [int(seed) for seed in seeds.split(",")], Path(folder))
         return
     options.out.mkdir(parents=True, exist_ok=True)
     if options.auto:

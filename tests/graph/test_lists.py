@@ -15,6 +15,7 @@ from halfmoon.graph._numba.projection_tree import search_cells
 from halfmoon.graph._numba.refinement import rank_rows, refine
 from halfmoon.graph._projection_tree import neighbors_in, room_for
 from halfmoon.graph._truth import true_neighbors
+from halfmoon.runtime.cache_lines import rows_of_lines
 from halfmoon.runtime.executor import ThreadExecutor, stop_flag
 from halfmoon.runtime.jit import njit
 
@@ -30,15 +31,24 @@ def insert_neighbor(keys, rank, neighbor):
     insert_key(keys, key_of(rank, neighbor))
 
 
+def codes_of(rng, n, width):
+    codes = rows_of_lines((n, width), np.int8)
+    codes[:, :width] = rng.integers(-127, 128, size=(n, width))
+    return codes
+
+
 def spaces(rng, n):
     """Return a space of each kind with the squared distances in it."""
-    codes = rng.integers(-127, 128, size=(n, 40)).astype(np.int8)
+    codes, wide = codes_of(rng, n, 40), codes_of(rng, n, 600)
     points = rng.normal(size=(n, 9)).astype(np.float32)
+    lanes = rng.normal(size=(n, 37)).astype(np.float32)  # two of sixteen, and a rest
     X, row = rng.integers(0, 3, size=(n, 12)).astype(np.float64), rng.permutation(n).astype(np.int32)
     S = sparse.csr_array(X)
     kinds = {
         "codes": (codes, codes),
+        "wide codes": (wide, wide),
         "points": (points, points),
+        "lanes": (lanes, lanes),
         "dense": ((X, row), X[row]),
         "sparse": (((S.data, S.indices, S.indptr), row), X[row]),
     }
@@ -53,6 +63,14 @@ def ranks_between(space, n):
     ranks = np.empty(len(pairs), np.int32)
     ranks_of(space, pairs, ranks)
     return ranks.reshape(n, n)
+
+
+@pytest.mark.parametrize(("dtype", "width"), [(np.int8, 1), (np.int8, 64), (np.int8, 65), (np.float32, 5)])
+def test_rows_of_lines_begin_with_a_cache_line(dtype, width):
+    rows = rows_of_lines((7, width), dtype)
+    assert rows.ctypes.data % 64 == 0
+    assert rows.strides[0] == -(-width * rows.itemsize // 64) * 64
+    assert not rows[:, width:].any()
 
 
 def random_lists(rng, ranks, width):
@@ -160,7 +178,7 @@ def test_cells_are_searched_completely(rng):
     """With all cells near and all points kept, the nearest by the space are found; lists that exist are merged."""
     n, cells = 200, 8
     points = rng.normal(size=(n, 5)).astype(np.float32)
-    codes = rng.integers(-100, 100, size=(n, 20)).astype(np.int8)
+    codes = codes_of(rng, n, 20)
     members, bounds = rng.permutation(n).astype(np.int32), np.arange(cells + 1) * n // cells
     means = np.array([points[members[a:b]].mean(axis=0) for a, b in itertools.pairwise(bounds)])
     near = np.array([[cell, *np.delete(np.arange(cells), cell)] for cell in range(cells)], np.int32)

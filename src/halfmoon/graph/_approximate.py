@@ -19,6 +19,7 @@ from halfmoon.graph._options import SearchOptions
 from halfmoon.graph._projection_tree import ProjectionTree, neighbors_in
 from halfmoon.graph._refinement import ROWS, Refinement
 from halfmoon.graph._sketch import Sketch
+from halfmoon.runtime.cache_lines import rows_of_lines
 from halfmoon.runtime.executor import Executor, ThreadExecutor
 from halfmoon.runtime.half_floats import as_bits
 from halfmoon.runtime.ranges import ranges
@@ -49,9 +50,11 @@ class ApproximateSearch:
             # Points in the order of a tree: those of a cell, and near cells, lie together in memory.
             tree = ProjectionTree(head, self.draw_seed(), executor)
             self.row, self.tree = tree.members, tree.in_its_order()
-            self.head = _in_order_of(head, self.row, executor)
             self.whole = codes is None  # few features: float32 holds them in no more cache lines
-            self.codes = self.head if codes is None else _in_order_of(codes, self.row, executor)
+            coded = head if codes is None else codes
+            self.codes = _in_order_of(coded, self.row, rows_of_lines(coded.shape, coded.dtype), executor)
+            shared = self.whole and self.codes.shape == head.shape
+            self.head = self.codes if shared else _in_order_of(head, self.row, np.empty_like(head), executor)
             self.unit = 1.0 if self.whole else self.sketch.unit
         self.sample = np.sort(self.rng.choice(len(self.row), min(len(self.row), AUDIT), replace=False))  # of points
         self.exact_space = exact_space(X, self.row)
@@ -88,10 +91,13 @@ def exact_space(X: Any, row: NDArray[Any]) -> tuple[Any, NDArray[Any]]:
     return ((X.data, X.indices, X.indptr) if sparse.issparse(X) else as_bits(X)), row
 
 
-def _in_order_of(points: NDArray[Any], row: NDArray[np.int32], executor: Executor) -> NDArray[Any]:
-    ordered, pieces = np.empty_like(points), ranges(len(row), ROWS)
+def _in_order_of(
+    points: NDArray[Any], row: NDArray[np.int32], ordered: NDArray[Any], executor: Executor
+) -> NDArray[Any]:
+    """Return `ordered`, filled with the points in some order; its rows may be longer."""
+    pieces = ranges(len(row), ROWS)
     for (lo, hi), part in zip(pieces, executor.map(_take, (points, row), pieces), strict=True):
-        ordered[lo:hi] = part
+        ordered[lo:hi, : points.shape[1]] = part
     return ordered
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from halfmoon.graph._numba.lists import NOBODY
 from halfmoon.graph._numba.projection_tree import cell_means, search_cells, split_cells
+from halfmoon.runtime.cache_lines import rows_of_lines
 from halfmoon.runtime.executor import Executor, stop_flag
 from halfmoon.runtime.lanes import WIDTH
 from halfmoon.runtime.ranges import ranges
@@ -86,7 +87,9 @@ class Searched:
     def by_codes(cls, points: NDArray[np.float32]) -> Searched:
         """Return points whose distances are measured by codes of one byte per coordinate."""
         scale = LARGEST_CODE / max(float(np.abs(points).max()), float(np.finfo(np.float32).tiny))
-        return cls(points, np.rint(points * np.float32(scale)).astype(np.int8), scale**-2)
+        codes = rows_of_lines(points.shape, np.int8)
+        codes[:, : points.shape[1]] = np.rint(points * np.float32(scale))
+        return cls(points, codes, scale**-2)
 
     @property
     def coded(self) -> bool:

@@ -69,6 +69,23 @@ def load(typingctx, array, row):
 
 
 @intrinsic
+def load_part(typingctx, array, row, column):
+    """Return array[row, column : column + WIDTH] as lanes, of an array of any width whose rows are contiguous."""
+
+    def codegen(context, builder, signature, args):
+        struct = context.make_array(signature.args[0])(context, builder, args[0])
+        vector = ir.VectorType(_ir_scalar(_lanes_of(signature.args[0])), WIDTH)
+        start = builder.mul(args[1], builder.extract_value(struct.strides, 0))
+        first = builder.gep(builder.bitcast(struct.data, ir.IntType(8).as_pointer()), [start])
+        place = builder.gep(builder.bitcast(first, vector.element.as_pointer()), [args[2]])
+        value = builder.load(builder.bitcast(place, vector.as_pointer()))
+        value.align = 4
+        return value
+
+    return _lanes_of(array)(array, types.int64, types.int64), codegen
+
+
+@intrinsic
 def store(typingctx, array, row, lanes):
     """Set array[row, :] = lanes, rounded or widened to the array's precision."""
 
@@ -118,6 +135,32 @@ def zeros64(typingctx):
         return ir.Constant(ir.VectorType(ir.DoubleType(), WIDTH), [0.0] * WIDTH)
 
     return lanes64(), codegen
+
+
+@intrinsic
+def zeros32(typingctx):
+    """Return zero float32 lanes."""
+
+    def codegen(context, builder, signature, args):
+        return ir.Constant(ir.VectorType(ir.FloatType(), WIDTH), [0.0] * WIDTH)
+
+    return lanes32(), codegen
+
+
+@intrinsic
+def sum_of(typingctx, a):
+    """Return the sum of float32 lanes, halves added to halves."""
+
+    def codegen(context, builder, signature, args):
+        sums, count = args[0], WIDTH
+        while count > 1:
+            count //= 2
+            kind = ir.VectorType(ir.IntType(32), count)
+            low, high = (ir.Constant(kind, list(range(first, first + count))) for first in (0, count))
+            sums = builder.fadd(builder.shuffle_vector(sums, sums, low), builder.shuffle_vector(sums, sums, high))
+        return builder.extract_element(sums, ir.Constant(ir.IntType(32), 0))
+
+    return types.float32(a), codegen
 
 
 def _binary(name):

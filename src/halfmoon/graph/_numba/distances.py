@@ -6,37 +6,29 @@ import numpy as np
 from numba.core import types
 from numba.extending import overload
 
+from halfmoon.graph._numba.codes import code_distance
 from halfmoon.runtime.half_floats import number
 from halfmoon.runtime.jit import fast_inner_njit, inner_njit
+from halfmoon.runtime.lanes import WIDTH, load_part, muladd, sub, sum_of, zeros32
+from halfmoon.runtime.prefetch import fetch_row
 
-__all__ = ["as_float", "exact_distance", "rank_of"]
-
-
-@inner_njit
-def code_distance(
-    codes,  # IN   (n, w)  int8
-    i,  # IN
-    j,  # IN
-):
-    """Return |codes_i - codes_j|^2; int32 at every step, or numba would count in int64, in an eighth of the lanes."""
-    a = codes[i]
-    b = codes[j]
-    total = np.int32(0)
-    for t in range(a.size):
-        difference = np.int32(np.int32(a[t]) - np.int32(b[t]))
-        total = np.int32(total + np.int32(difference * difference))
-    return total
+__all__ = ["as_float", "exact_distance", "fetch", "rank_of"]
 
 
-@fast_inner_njit
+@fast_inner_njit(forceinline=True)
 def sketch_distance(
     points,  # IN   (n, s)  float32
     i,  # IN
     j,  # IN
 ):
     """Return |points_i - points_j|^2."""
-    total = np.float32(0.0)
-    for t in range(points.shape[1]):
+    whole = points.shape[1] - points.shape[1] % WIDTH
+    squares = zeros32()
+    for t in range(0, whole, WIDTH):
+        gaps = sub(load_part(points, i, t), load_part(points, j, t))
+        squares = muladd(gaps, gaps, squares)
+    total = sum_of(squares)
+    for t in range(whole, points.shape[1]):
         difference = points[i, t] - points[j, t]
         total += difference * difference
     return total
@@ -131,3 +123,16 @@ def _as_float(space, rank):
     if not isinstance(space, types.BaseTuple) and space.dtype is types.int8:
         return lambda space, rank: np.float32(rank)
     return lambda space, rank: np.int32(rank).view(np.float32)
+
+
+def fetch(space, j):
+    """Ask memory for what `rank_of` is going to read of a point j; compiled only, by the overload below."""
+
+
+@overload(fetch, inline="always")
+def _fetch(space, j):
+    if not isinstance(space, types.BaseTuple):
+        return lambda space, j: fetch_row(space, j)
+    if not isinstance(space[0], types.BaseTuple):
+        return lambda space, j: fetch_row(space[0], space[1][j])
+    return lambda space, j: None  # a sparse row lies in two places

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from halfmoon.graph._numba.distances import as_float, rank_of
+from halfmoon.graph._numba.distances import as_float, fetch, rank_of
 from halfmoon.graph._numba.lists import NOBODY, insert_key, key_of
 from halfmoon.runtime.jit import fast_inner_njit, inner_njit, njit
 from halfmoon.runtime.lanes import WIDTH, at_most, larger, load, lowest_one, muladd, ones, smaller, splat, store
+from halfmoon.runtime.prefetch import AHEAD, fetch_row
 
 __all__ = ["cell_means", "search_cells", "split_cells"]
 
@@ -158,6 +159,7 @@ def gather_panels(
     count = 0
     for u in range(near.size):
         for p in range(bounds[near[u]], bounds[near[u] + 1]):
+            fetch_row(points, members[min(p + AHEAD, members.size - 1)])
             point = points[members[p]]
             row = count // WIDTH * s
             lane = count % WIDTH
@@ -319,6 +321,7 @@ def search_cells(
             limit = limit_for(gaps, row, row + q, wanted, limit, extremes)
             count = names_within(gaps, row, row + q, limit, names, found)
             for u in range(count):  # all distances first: what is far in memory is loaded side by side
+                fetch(space, found[min(u + AHEAD, count - 1)])
                 tried[u] = key_of(rank_of(space, names[i], found[u]), found[u])
             for u in range(count):
                 insert_key(own, tried[u])

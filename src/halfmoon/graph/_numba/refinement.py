@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from halfmoon.graph._numba.distances import rank_of
+from halfmoon.graph._numba.distances import fetch, rank_of
 from halfmoon.graph._numba.lists import NOBODY, entry_of, insert_key, key_of
 from halfmoon.runtime.jit import inner_njit, njit
+from halfmoon.runtime.prefetch import AHEAD
 
 __all__ = ["rank_rows", "refine"]
 
@@ -93,6 +94,7 @@ def try_candidates(
             own[u] = old[i, u] if old[i, u] == NOBODY else old[i, u] & ~np.int64(1)
         count = collect_candidates(i, own, entries, reverse, counts, seen, candidates)
         for p in range(count):  # all distances first: what is far in memory is loaded side by side
+            fetch(space, candidates[min(p + AHEAD, count - 1)])
             tried[p] = key_of(rank_of(space, np.int32(i), candidates[p]), candidates[p])
         for p in range(count):
             insert_key(own, tried[p])
@@ -131,6 +133,9 @@ def rank_rows(
         for u in range(nearest.size):
             nearest[u] = NOBODY
         for u in range(keys.shape[1]):
+            following = keys[q, min(u + 1, keys.shape[1] - 1)]
+            if following != NOBODY:
+                fetch(space, entry_of(following) >> 1)
             if keys[q, u] != NOBODY:
                 j = entry_of(keys[q, u]) >> 1
                 insert_key(nearest, key_of(rank_of(space, rows[q], j), j))
