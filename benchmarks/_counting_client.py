@@ -30,13 +30,13 @@ class CountingClient:
         """Return the one worker and its one thread."""
         return {"here": 1}
 
-    def scatter(self, parcel: Any, *, hash: bool) -> Any:
+    def scatter(self, parcel: Any, *, workers: list[str] | None, hash: bool) -> Any:
         """Count the bytes of what every worker gets."""
         self.calls.append(Call(sent=len(pickle.dumps(parcel, protocol=5))))
         return parcel
 
-    def submit(self, function: Callable[..., Any], *args: Any, pure: bool) -> _Done:
-        """Run a task."""
+    def submit(self, function: Callable[..., Any], *args: Any, **place: Any) -> _Done:
+        """Run a task, here wherever it is for."""
         start = time.process_time()
         result = function(*args)
         self.calls[-1].seconds += time.process_time() - start

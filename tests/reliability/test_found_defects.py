@@ -326,8 +326,8 @@ def test_a_worker_that_dies_while_it_is_sent_something(monkeypatch):
     monkeypatch.setattr("halfmoon.runtime.distributed.PAUSE", 0.0)
     client, broken = mock.Mock(), [OSError("Stream is closed"), KeyError("tcp://127.0.0.1:33657")] * 2
     client.nthreads.return_value = {"worker": 1}
-    client.scatter.side_effect = lambda parcel, hash: fail_with(broken.pop()) if broken else parcel
-    client.submit = lambda call, task, parcel, item, pure: mock.Mock(result=lambda timeout: call(task, parcel, item))
+    client.scatter.side_effect = lambda parcel, workers, hash: fail_with(broken.pop()) if broken else parcel
+    client.submit = lambda call, task, parcel, item, **place: mock.Mock(result=lambda timeout: call(task, parcel, item))
     assert list(DaskExecutor(client).map(pow, 2, range(5))) == [1, 2, 4, 8, 16]
     broken += [OSError("Stream is closed")] * 9
     with pytest.raises(RuntimeError, match="they keep dying"):

@@ -12,6 +12,18 @@ import pytest
 from sklearn.datasets import make_blobs
 
 from halfmoon import DataDependentKernel, KernelKMeans, LandmarkFeatures, LapRLSRegressor, LapSVC, distributed
+from halfmoon.runtime.chunks import by_chunk
+from halfmoon.runtime.executor import thread_count
+
+
+class Threads:
+    """Tells how many threads a method may start."""
+
+    n_features_in_ = 1
+
+    @by_chunk
+    def count(self, X):
+        return np.full(len(X), thread_count(None))
 
 
 @pytest.fixture
@@ -63,6 +75,13 @@ def test_a_cluster_is_sent_the_model_once(client, data):
     for result in (lazily, by_array):  # also after the block
         np.testing.assert_allclose(client.compute(result).result(), values, rtol=1e-9)
     assert len(pickle.dumps(dict(lazily.dask))) < len(pickle.dumps(model))
+
+
+def test_a_chunk_has_one_thread_of_a_worker(client):
+    """Workers that share a machine each took all of its cores."""
+    rows = da.ones((4, 1), chunks=(2, 1))
+    assert client.compute(Threads().count(rows)).result().tolist() == [1] * 4
+    assert Threads().count(rows).compute(scheduler="threads").tolist() == [thread_count(None)] * 4
 
 
 @pytest.mark.filterwarnings("ignore::halfmoon.exceptions.DisconnectedGraphWarning")

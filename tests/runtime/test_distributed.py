@@ -13,6 +13,7 @@ import pytest
 from halfmoon import distributed
 from halfmoon.runtime.distributed import DaskExecutor
 from halfmoon.runtime.execution import executor_for
+from halfmoon.runtime.executor import ThreadExecutor, thread_count
 
 
 def scaled(prepared, item):
@@ -41,12 +42,27 @@ def timing_out(prepared, item):
     raise TimeoutError("of the task")
 
 
+def place_and_threads(prepared, item):
+    time.sleep(0.5)
+    with ThreadExecutor(1) as executor:
+        return os.getpid(), thread_count(item), executor.run(thread_count, item)
+
+
 def test_results_come_in_order(client, rng):
     A = rng.normal(size=10)
     with DaskExecutor(client) as executor:
         found = list(executor.map(scaled, (A, 2.0), range(40)))
         assert executor.run(np.sum, A) == A.sum()
     np.testing.assert_array_equal(found, [scaled((A, 2.0), item) for item in range(40)])
+
+
+def test_tasks_are_dealt_out_and_start_no_threads(client):
+    """The first ones went to the worker that had what they share; their threads took all cores."""
+    with DaskExecutor(client) as executor:
+        places, *threads = zip(*executor.map(place_and_threads, np.ones(3), [None, -1]), strict=True)
+        assert len(set(places)) == 2
+        assert threads == [(1, 1), (1, 1)]
+        assert [found[1] for found in executor.map(place_and_threads, np.ones(3), [3])] == [3]  # as asked for
 
 
 def test_errors_of_tasks_are_raised(client):

@@ -84,7 +84,7 @@ class _Lists:
         self.n = self.X.shape[0]
         self.keys = np.full((self.n, min(max(WIDE, 2 * k), self.n - 1)), NOBODY)
         self.shards = self._shards()
-        self.reach = self._audit()
+        self.reach: NDArray[np.float64] | None = None  # distance of the k-th true neighbour of each row of the sample
         self.estimate = 0.0
 
     def run(self) -> bool:
@@ -113,27 +113,30 @@ class _Lists:
         return neighbors_in(self.keys[rows, : self.k]).astype(np.intp)
 
     def _shards(self) -> list[Rows]:
-        """Return the rows of the shards that a new tree cuts."""
+        """Return the rows of the shards that a new tree cuts: a power of two, which few workers can share evenly."""
         tree = ProjectionTree(self.head, int(self.rng.integers(1 << 31)), self.threads)
-        return np.array_split(tree.members, -(-self.n // SHARD))
-
-    def _audit(self) -> NDArray[np.float64]:
-        """Return the distance of the k-th true neighbour of each row of the sample, over all shards."""
-        prepared, shards = (self.X[self.sample], self.k + 1, self.alone), (self.X[rows] for rows in self.shards)
-        found = np.hstack(list(self.executor.map(_nearest_distances, prepared, shards)))
-        return np.partition(found, self.k, axis=1)[:, self.k]  # the nearest is the row itself
+        return np.array_split(tree.members, 1 << (-(-self.n // SHARD) - 1).bit_length())
 
     def _search_shards(self) -> None:
+        """Search the shards; the first ones also tell how far the true neighbours of the sample are, over all."""
         seeds = self.rng.integers(1 << 31, size=len(self.shards)).tolist()
         items = (
             _Shard(seed, rows, self.X[rows], self.keys[rows]) for seed, rows in zip(seeds, self.shards, strict=True)
         )
-        for rows, keys in zip(self.shards, self.executor.map(_search_shard, self.alone, items), strict=True):
+        sample = self.X[self.sample] if self.reach is None else None
+        results = self.executor.map(_search_shard, (self.alone, sample, self.k + 1), items)
+        found = []
+        for rows, (keys, distances) in zip(self.shards, results, strict=True):
             self.keys[rows] = keys
+            if distances is not None:
+                found.append(distances)
+        if found:  # the nearest is the row itself
+            self.reach = np.partition(np.hstack(found), self.k, axis=1)[:, self.k]
 
     def _reached(self, name: str) -> bool:
         """Estimate the recall; it is reached if the estimate is a standard error above what is asked for."""
         distances, _ = nearest_first(self.X, self.sample, self._neighbors(self.sample))
+        assert self.reach is not None
         hits = (distances <= self.reach[:, None] * (1.0 + TIES)).mean(axis=1)
         self.estimate = float(hits.mean())
         self.options.report_step(self.n, self.n, f"{name}, recall {self.estimate:.3f}")
@@ -206,8 +209,10 @@ def _surround(X: Any, rows: Rows, keys: Keys, entries: Rows, reverse: Rows, coun
 
 def _add(number: Rows, first: int, *entries: Rows) -> Rows:
     """Give numbers from `first` on to the rows that entries name and that have none yet; return these rows."""
-    named = np.concatenate([part[part >= 0] >> 1 for part in entries])
-    new = np.unique(named[number[named] < 0])
+    named = np.zeros(len(number) + 1, np.bool_)
+    for part in entries:
+        named[part >> 1] = True  # nobody, -1, is the last
+    new = np.flatnonzero(named[:-1] & (number < 0)).astype(np.int32)
     number[new] = first + np.arange(len(new))
     return new
 
@@ -233,14 +238,16 @@ def _merged(keys: Keys, others: Keys) -> Keys:
     return np.sort(both, axis=1)[:, : keys.shape[1]]
 
 
-def _search_shard(options: SearchOptions, shard: _Shard) -> Keys:
-    """Return the lists of a shard, merged with the nearest rows of the shard."""
+def _search_shard(prepared: tuple[SearchOptions, Any, int], shard: _Shard) -> tuple[Keys, NDArray[np.float64] | None]:
+    """Return the lists of a shard, merged with the nearest rows of the shard, and how near these are to a sample."""
+    options, sample, k = prepared
     own = np.arange(len(shard.rows))
     width = min(shard.keys.shape[1], len(own) - 1)
     _, found = ApproximateSearch(shard.X, replace(options, seed=shard.seed)).neighbors_of_data(width)
     ranked = np.empty(shard.keys.shape, np.int64)
     rank_rows(exact_space(shard.X, own), own, 2 * found + 1, stop_flag(), ranked)
-    return _merged(shard.keys, _with_entries(ranked, _renumbered(shard.rows, _entries(ranked))))
+    keys = _merged(shard.keys, _with_entries(ranked, _renumbered(shard.rows, _entries(ranked))))
+    return keys, None if sample is None else euclidean_search(shard.X, options).query(sample, min(k, len(own)))[0]
 
 
 def _refine_shard(_: None, around: _Surroundings) -> Keys:
@@ -249,12 +256,6 @@ def _refine_shard(_: None, around: _Surroundings) -> Keys:
     lists = (around.keys, around.entries, around.reverse, around.counts)
     refine(exact_space(around.X, np.arange(len(around.rows))), *lists, 0, len(new), stop_flag(), new)
     return _with_entries(new, _renumbered(around.rows, _entries(new)))
-
-
-def _nearest_distances(prepared: tuple[Any, int, SearchOptions], X: Any) -> NDArray[np.float64]:
-    """Return the distances of the nearest rows of a shard to each row of the sample."""
-    sample, k, options = prepared
-    return euclidean_search(X, options).query(sample, min(k, X.shape[0]))[0]
 
 
 def _measure_rows(prepared: tuple[Any, NDArray[np.intp]], rows: tuple[int, int]) -> Neighbors:

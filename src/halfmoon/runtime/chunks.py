@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import wraps
 from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from halfmoon.runtime._one_thread import one_thread
 from halfmoon.runtime.execution import current_client
 
 __all__ = ["by_chunk"]
@@ -105,4 +107,20 @@ def _sample(method: Callable[..., Any], model: Any, row: Any, args: Any, kwargs:
 
 def _call(rows: Any, name: str, model: Any, args: Any, kwargs: Any, nothing: NDArray[Any]) -> Any:
     """Return the values of a chunk; a chunk that a filter has left empty has none."""
-    return getattr(model, name)(rows, *args, **kwargs) if len(rows) else nothing
+    if not len(rows):
+        return nothing
+    with one_thread() if _in_worker() else nullcontext():
+        return getattr(model, name)(rows, *args, **kwargs)
+
+
+def _in_worker() -> bool:
+    """Tell whether this is a task of a worker, which has a thread for each; Dask's own threads have none to spare."""
+    if "distributed" not in sys.modules:
+        return False
+    from distributed import get_worker
+
+    try:
+        get_worker()
+    except ValueError:
+        return False
+    return True

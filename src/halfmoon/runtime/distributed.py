@@ -16,9 +16,11 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import is_dataclass
+from itertools import chain, repeat
 from typing import Any, Self, TypeVar
+from uuid import uuid4
 
-from halfmoon.runtime._blas import limit_blas, limit_openmp_here, release_blas
+from halfmoon.runtime._one_thread import one_thread
 from halfmoon.runtime.executor import AHEAD, Executor, ThreadExecutor
 
 __all__ = ["DaskExecutor"]
@@ -76,21 +78,29 @@ class _Batch:
         self.client, self.task, self.prepared = client, task, prepared
         self.pending: deque[tuple[Any, Any]] = deque()  # items and their futures
         self.losses = 0
+        self.places: Iterator[str | None] = repeat(None)  # workers that the next tasks are for; None: any
         self.sent = self._send(prepared)
 
-    def _send(self, content: Any) -> Any:
-        """Send something to a worker, and again if it dies on the way."""
+    def _send(self, content: Any, worker: str | None = None) -> Any:
+        """Send something to a worker, and to another if it dies on the way."""
         while True:
             self._wait_for_workers()
             try:
-                return self.client.scatter(_Parcel(content), hash=False)
+                return self.client.scatter(_Parcel(content), workers=worker and [worker], hash=False)
             except (OSError, KeyError) as error:  # the connection ended; the scheduler has forgotten the worker
+                worker = None
                 self._count_loss(error)
                 time.sleep(PAUSE)
 
     def results(self, items: Iterable[Any]) -> Iterator[Any]:
-        """Yield the results in order."""
-        ahead = AHEAD * max(1, sum(self.client.nthreads().values()))
+        """Yield the results in order.
+
+        The first tasks are dealt out. The scheduler would give them to the worker that has what they share, and let the
+        others idle until it has seen how long a task takes.
+        """
+        threads = [worker for worker, count in self.client.nthreads().items() for _ in range(count)]
+        ahead = AHEAD * max(1, len(threads))
+        self.places = chain(threads * AHEAD, repeat(None))
         for item in items:
             self.pending.append((item, self._submit(item)))
             if len(self.pending) > ahead:
@@ -101,9 +111,12 @@ class _Batch:
     def _submit(self, item: Any) -> Any:
         from dask.sizeof import sizeof
 
+        worker = next(self.places)
         if sizeof(vars(item) if is_dataclass(item) else item) > LARGE:
-            item = self._send(item)
-        return self.client.submit(_call, self.task, self.sent, item, pure=False)
+            item = self._send(item, worker)
+        place = {} if worker is None else {"workers": [worker], "allow_other_workers": True}
+        key = f"{self.task.__name__.strip('_')}-{uuid4().hex}"  # the scheduler learns by its name how long a task takes
+        return self.client.submit(_call, self.task, self.sent, item, key=key, **place)
 
     def _next(self) -> Any:
         from distributed.client import FutureCancelledError
@@ -138,7 +151,7 @@ class _Batch:
                 self._wait_for_workers()
 
     def _count_loss(self, error: Exception) -> None:
-        self.losses += 1
+        self.losses, self.places = self.losses + 1, repeat(None)
         if self.losses > LOSSES:
             raise RuntimeError(
                 f"The workers of the Dask cluster lost what was sent to them {self.losses} times: they keep dying. "
@@ -165,11 +178,6 @@ class _Parcel:
 
 
 def _call(task: Callable[[Any, Any], Any], parcel: _Parcel, item: Any) -> Any:
-    """Run one task in a worker, where BLAS and OpenMP get one thread."""
-    holder = object()
-    limit_blas(holder)
-    limit_openmp_here()
-    try:
+    """Run one task on its thread of a worker."""
+    with one_thread():
         return task(parcel.content, item.content if isinstance(item, _Parcel) else item)
-    finally:
-        release_blas(holder)

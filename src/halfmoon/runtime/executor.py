@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 from halfmoon._validation import check_integer
 from halfmoon.runtime._blas import forget_holder, limit_blas, limit_openmp_here, release_blas
 from halfmoon.runtime._joining import behind, insist, join_ending
+from halfmoon.runtime._one_thread import has_one_thread
 
 __all__ = ["AHEAD", "Executor", "Stopped", "ThreadExecutor", "stop_flag", "thread_count"]
 
@@ -48,9 +49,9 @@ class Stopped(BaseException):
 
 
 def thread_count(n_jobs: int | None) -> int:
-    """Return how many threads `n_jobs` means: None and -1 are all cores."""
+    """Return how many threads `n_jobs` means: None and -1 are all cores, or the one thread of a task of a cluster."""
     if n_jobs is None or n_jobs == -1:
-        return _cores()
+        return 1 if has_one_thread() else _cores()
     return check_integer("n_jobs", n_jobs, low=1, advice="None or -1 means all cores.")
 
 
