@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+RECALLS = {0.95: 1.25, 0.99: 1.5}  # recall -> how many times as fast as the best peer halfmoon claims to be
 Seconds = np.ndarray  # of the clock, of the CPU
 Found = Iterator[tuple[str, Seconds, np.ndarray]]
 
@@ -74,7 +75,9 @@ def hnswlib(X: np.ndarray, k: int, setting: str, seed: int) -> Found:
 
 
 def settings(name: str, k: int) -> list[str]:
-    """Return the settings of a peer, cheapest first."""
+    """Return the settings of a search, cheapest first: for halfmoon the recalls that are asked for."""
+    if name == "halfmoon":
+        return [str(recall) for recall in RECALLS]
     if name == "pynndescent":
         return [str(length) for length in LISTS if length > k]
     return [f"{links}/{effort}" for links, effort in LINKS]

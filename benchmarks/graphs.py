@@ -3,7 +3,7 @@
 Run ``python -m benchmarks.graphs --data DIR --out DIR`` (DIR with mnist.npz and letter.npz), or a part of it with
 ``--cases mnist5 mixture64x16`` or ``--quick``. For each data set and recall (0.95 and 0.99) it looks for the fastest
 setting of each peer that reaches the recall (a peer is given up at twice the time of another), and compares it with
-halfmoon asked for that recall; halfmoon's time includes its own audit. Every setting runs in a process of its own,
+halfmoon asked for that recall; halfmoon's time includes its own audit. Every search runs in a process of its own,
 after a warm-up that compiles; times are the smallest, recalls the median of three seeds. A neighbour counts if it is no
 farther than the true k-th, on 2,000 random rows. The last columns of the table compare seconds of the clock and of the
 CPU. Measurements are kept in graphs.json and used again, unless --forget names their search: a run can be made in
@@ -25,12 +25,11 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks._graph_cases import CASES, QUICK, SAMPLE, Case, points, reach_of, recall_of
+from benchmarks._graph_cases import CASES, QUICK, SAMPLE, points, reach_of, recall_of
 from benchmarks._graph_choice import measure_choice
-from benchmarks._graph_searches import PEERS, SEARCHES, settings
+from benchmarks._graph_searches import PEERS, RECALLS, SEARCHES, settings
 from benchmarks._machine import machine
 
-RECALLS = {0.95: 1.25, 0.99: 1.5}  # recall -> how many times as fast as the best peer halfmoon claims to be
 SLOWER = 1.1  # halfmoon claims never to take more than so many times the best peer's time
 HOPELESS = 2.0  # times the time of another peer that reaches the highest recall: no dearer settings are tried
 SEEDS = (0, 1, 2)
@@ -48,42 +47,52 @@ class Log:
         kept = json.loads(path.read_text()) if path.exists() else []
         self.measurements: list[Measurement] = [m for m in kept if m["search"] not in forget]
 
-    def measure(self, case: str, search: str, setting: str, seeds: tuple[int, ...], folder: Path) -> list[Measurement]:
-        """Return the measurements of a setting, from the file or made now in a process of its own."""
-        wanted = {"case": case, "search": search, "setting": setting}
-        found = [m for m in self.measurements if wanted.items() <= m.items() and m["seed"] in seeds]
-        missing = [str(seed) for seed in seeds if all(m["seed"] != seed for m in found)]
-        if missing:
-            program = [sys.executable, "-m", "benchmarks.graphs", "--one"]
-            command = [*program, case, search, setting, ",".join(missing), str(folder)]
-            done = subprocess.run(command, capture_output=True, text=True, check=True)
-            made = [wanted | measured for measured in json.loads(done.stdout.splitlines()[-1])]
-            found += made
-            self.measurements += made
-            self.path.write_text(json.dumps(self.measurements, indent=1))
-            for m in made:
-                print(f"  {search:12s} {m['label']:18s} {m['seconds']:8.2f} s  {m['recall']:.4f}", flush=True)
-        return found
+    def measure(self, case: str, search: str, limit: float, folder: Path) -> None:
+        """Measure a search along its frontier, in a process of its own, unless the file has it."""
+        if any(m["case"] == case and m["search"] == search for m in self.measurements):
+            return
+        command = [sys.executable, "-m", "benchmarks.graphs", "--one", case, search, str(limit), str(folder)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        made = json.loads(done.stdout.splitlines()[-1])
+        self.measurements += made
+        self.path.write_text(json.dumps(self.measurements, indent=1))
+        for m in made:
+            print(f"  {search:12s} {m['label']:18s} {m['seconds']:8.2f} s  {m['recall']:.4f}", flush=True)
 
 
-def run_one(case: Case, search: str, setting: str, seeds: list[int], folder: Path) -> None:
-    """Measure one setting on saved data with some seeds, in this process; print the results as JSON."""
-    X, rows, reach = (np.load(folder / f"{name}.npy") for name in ("X", "rows", "reach"))
-    run = SEARCHES[search]
-    for _ in run(np.ascontiguousarray(X[:WARM_UP]), case.k, setting, seeds[0]):
+def run_one(name: str, search: str, limit: float, folder: Path) -> None:
+    """Measure a search on saved data in this process: one seed along the frontier, then all seeds of the best settings.
+
+    Settings come cheapest first: what follows the first that is good enough, or takes longer than the limit, is slower.
+    The results are printed as JSON.
+    """
+    case = CASES[name]
+    X, rows, reach = (np.load(folder / f"{part}.npy") for part in ("X", "rows", "reach"))
+    for _ in SEARCHES[search](np.ascontiguousarray(X[:WARM_UP]), case.k, settings(search, case.k)[-1], SEEDS[0]):
         pass
-    made = []
-    for seed in seeds:
+    made: list[Measurement] = []
+
+    def run(setting: str, seed: int) -> list[Measurement]:
         Path("/proc/self/clear_refs").write_text("5")  # forget the peak of what came before
-        before = memory("VmRSS")
-        for label, seconds, lists in run(X, case.k, setting, seed):
+        before, found = memory("VmRSS"), []
+        for label, (clock, cpu), lists in SEARCHES[search](X, case.k, setting, seed):
             peak = max(memory("VmHWM") - before, 0.0)
             recall = recall_of(X, rows, reach, lists[rows], case.k)
-            clock, cpu = seconds.tolist()
-            measured = {"label": label, "seconds": clock, "cpu": cpu, "recall": recall, "memory": peak}
-            made.append({"seed": seed} | measured)
-            if recall > max(RECALLS):
+            about = {"case": name, "search": search, "setting": setting, "seed": seed, "label": label}
+            found.append(about | {"seconds": float(clock), "cpu": float(cpu), "recall": recall, "memory": peak})
+            if recall > max(RECALLS) or (search != "halfmoon" and clock > limit):
                 break
+        made.extend(found)
+        return found
+
+    for setting in settings(search, case.k):
+        found = run(setting, SEEDS[0])
+        if search != "halfmoon" and (found[-1]["recall"] >= max(RECALLS) or found[0]["seconds"] > limit):
+            break
+    best = [fastest(made, name, search, recall) for recall in RECALLS]
+    for setting in dict.fromkeys(m["setting"] for m in (made if search == "halfmoon" else best) if m):
+        for seed in SEEDS[1:]:
+            run(setting, seed)
     print(json.dumps(made))
 
 
@@ -96,7 +105,7 @@ def memory(field: str) -> float:
 
 
 def measure_case(name: str, data: Path | None, log: Log) -> None:
-    """Measure halfmoon and all peers on a case: one seed along the frontier, then all seeds of the best settings."""
+    """Measure halfmoon and all peers on a case."""
     case = CASES[name]
     print(f"# {case.title}", flush=True)
     with tempfile.TemporaryDirectory() as temporary:
@@ -105,24 +114,9 @@ def measure_case(name: str, data: Path | None, log: Log) -> None:
         rows = np.sort(np.random.default_rng(1).choice(case.n, SAMPLE, replace=False))
         for array, values in (("X", X), ("rows", rows), ("reach", reach_of(X, rows, case.k))):
             np.save(folder / f"{array}.npy", values)
-        for recall in RECALLS:
-            log.measure(name, "halfmoon", str(recall), SEEDS, folder)
-        for peer in PEERS:
-            for setting in settings(
-                peer, case.k
-            ):  # cheapest first: what follows the first that is good enough is slower
-                found = log.measure(name, peer, setting, SEEDS[:1], folder)
-                if max(m["recall"] for m in found) >= max(RECALLS) or hopeless(found, log.measurements, name):
-                    break
-            for recall in RECALLS:
-                if best := fastest(log.measurements, name, peer, recall):
-                    log.measure(name, peer, best["setting"], SEEDS, folder)
-
-
-def hopeless(found: list[Measurement], measurements: list[Measurement], name: str) -> bool:
-    """Return whether a peer takes so long that dearer settings need not be tried."""
-    good = [m["seconds"] for peer in PEERS if (m := fastest(measurements, name, peer, max(RECALLS)))]
-    return bool(good) and min(m["seconds"] for m in found) > HOPELESS * min(good)
+        for search in SEARCHES:
+            good = [m["seconds"] for peer in PEERS if (m := fastest(log.measurements, name, peer, max(RECALLS)))]
+            log.measure(name, search, HOPELESS * min(good, default=np.inf), folder)
 
 
 def summaries(measurements: list[Measurement], name: str, search: str) -> Iterator[Measurement]:
@@ -202,11 +196,11 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="a few data sets, for a look")
     parser.add_argument("--forget", nargs="+", choices=SEARCHES, default=[], help="searches to measure again")
     parser.add_argument("--auto", action="store_true", help='measure the choice of method="auto"')
-    parser.add_argument("--one", nargs=5, help=argparse.SUPPRESS)
+    parser.add_argument("--one", nargs=4, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
-        case, search, setting, seeds, folder = options.one
-        run_one(CASES[case], search, setting, [int(seed) for seed in seeds.split(",")], Path(folder))
+        case, search, limit, folder = options.one
+        run_one(case, search, float(limit), Path(folder))
         return
     options.out.mkdir(parents=True, exist_ok=True)
     if options.auto:
