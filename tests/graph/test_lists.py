@@ -5,10 +5,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from halfmoon.graph import NeighborIndex, SearchOptions
+from halfmoon.graph._exact import nearest_first
 from halfmoon.graph._numba.distances import rank_of
 from halfmoon.graph._numba.lists import NOBODY, insert_key, key_of, list_entries, reverse_lists
 from halfmoon.graph._numba.projection_tree import search_cells
@@ -131,7 +132,7 @@ def test_a_round_tries_the_neighbours_of_neighbours(rng, kind):
     reverse, counts = np.empty((n, joined), np.int32), np.empty(n, np.int32)
     reverse_lists(entries, 0, n, stop_flag(), reverse, counts)
     new = np.empty((n - 10, 7), np.int64)
-    refine(space, old, entries, reverse, counts, 10, n, stop_flag(), new)
+    refine(space, old, entries, reverse, counts, joined, np.arange(10, n), stop_flag(), new)
     for i in range(10, n):
         tried = set()
         for middle in [*entries[i], *reverse[i, : counts[i]]]:
@@ -145,6 +146,34 @@ def test_a_round_tries_the_neighbours_of_neighbours(rng, kind):
         expected = sorted(expected)[:7]
         assert_array_equal(new[i - 10, : len(expected)], expected)
         assert np.all(new[i - 10, len(expected) :] == NOBODY)
+
+
+def test_a_round_for_some_points_is_that_for_all(rng):
+    """So a round tried on the sample tells the recall of the round for all points, whatever it joins of the links."""
+    n = 60
+    space, _ = spaces(rng, n)["points"]
+    old = random_lists(rng, ranks_between(space, n), 9)
+    entries = list_entries(old, 7)
+    reverse, counts = np.empty((n, 7), np.int32), np.empty(n, np.int32)
+    reverse_lists(entries, 0, n, stop_flag(), reverse, counts)
+    some = np.sort(rng.choice(n, 11, replace=False))
+    for joined in (3, 7):
+        new, of_some = np.empty((n, 9), np.int64), np.empty((len(some), 9), np.int64)
+        refine(space, old, entries, reverse, counts, joined, np.arange(n), stop_flag(), new)
+        refine(space, old, entries, reverse, counts, joined, some, stop_flag(), of_some)
+        assert_array_equal(of_some, new[some])
+
+
+def test_pairs_are_ordered_by_distance_then_by_index(rng):
+    X = rng.integers(3, size=(40, 2)).astype(np.float64)  # many ties
+    rows, found = np.arange(7), np.array([rng.permutation(40)[:12] for _ in range(7)])
+    given = found.copy()
+    distances, indices = nearest_first(X, rows, found)
+    for row, at, measured, ordered in zip(rows, given, distances, indices, strict=True):
+        expected = sorted((float(np.linalg.norm(X[row] - X[j])), int(j)) for j in at)
+        assert_allclose(measured, [distance for distance, _ in expected], rtol=1e-12)
+        assert_array_equal(ordered, [j for _, j in expected])
+    assert_array_equal(found, given)
 
 
 def test_lists_are_ranked_by_exact_distances(rng):

@@ -14,7 +14,7 @@ from sklearn.metrics.pairwise import paired_euclidean_distances
 from sklearn.neighbors import NearestNeighbors
 
 from halfmoon._validation import row_blocks
-from halfmoon.graph._numba.nearest import keep_nearest, measure_pairs, subtract_all
+from halfmoon.graph._numba.nearest import keep_nearest, order_pairs, subtract_all
 from halfmoon.graph._options import SearchOptions
 from halfmoon.graph._points import column_means, fits_float32, rows_at_once
 from halfmoon.runtime.executor import ThreadExecutor, stop_flag
@@ -227,11 +227,10 @@ def nearest_first(X: Any, rows: NDArray[Any], found: NDArray[np.intp]) -> Neighb
     """Return the neighbours found for some rows of X in order, with their distances in float64."""
     if sparse.issparse(X):
         gaps = X[np.repeat(rows, found.shape[1])] - X[found.ravel()]
-        distances = sparse.linalg.norm(gaps, axis=1).reshape(found.shape)
-    else:
-        distances = np.empty(found.shape)
-        measure_pairs(X[rows].astype(np.float64), as_bits(X), found, distances)
-    return sorted_nearest(distances, found, found.shape[1])
+        return sorted_nearest(sparse.linalg.norm(gaps, axis=1).reshape(found.shape), found, found.shape[1])
+    distances, indices = np.empty(found.shape), found.copy()
+    order_pairs(X[rows].astype(np.float64), as_bits(X), indices, distances)
+    return distances, indices
 
 
 def sorted_nearest(distances: NDArray[np.float64], indices: NDArray[Any], k: int) -> Neighbors:

@@ -36,6 +36,8 @@ ATTEMPTS = 4  # times that trees are grown, with twice the probes each time
 KEPT = 10  # points kept per point and tree, at least
 LIST = 20  # neighbours per point, at least; for codes, candidates: 24, and 2 k + 4 for large k
 JOINED = 8, 9.0  # of each list are joined, and more per factor of ten by which misses must shrink
+FEWER = (10, 13, 17)  # of each list, tried on the sample first: tells what the round will bring
+SAMPLE_PIECES = 4
 WIDER = 8  # more of them at each further attempt
 ROUNDS = 8  # of refinement after trees are grown
 NEAR_MISS = 0.02  # of the recall, up to which codes are tried once more
@@ -95,8 +97,10 @@ class Refinement:
         shrink = (1.0 - self.estimate) / max(1e-3, 1.0 - self.search.options.recall)
         wished = JOINED[0] + JOINED[1] * np.log10(max(1.0, shrink))
         self.joined = min(max(self.k, round(wished)) + more, self.n - 1)
-        room = np.full((self.n, max(0, self.joined - self.keys.shape[1])), NOBODY)
-        self.keys = np.hstack([self.keys | 1, room])
+        self.keys |= 1
+        if self.joined > self.keys.shape[1]:
+            room = np.full((self.n, self.joined - self.keys.shape[1]), NOBODY)
+            self.keys = np.hstack([self.keys, room])
 
     def _stretch(self) -> bool:
         """Rank whole lists and join more of each where codes miss by little: rounds of exact distances cost far more.
@@ -131,19 +135,21 @@ class Refinement:
         return True
 
     def _estimate(self, name: str) -> None:
-        """Estimate the recall; it is reached if the estimate is a standard error above what is asked for."""
+        """Estimate the recall, and whether it is reached."""
+        self.estimate, self.reached = self._recall_of(self.keys[self.search.sample])
+        self.search.options.report_step(self.n, self.n, f"{name}, recall {self.estimate:.3f}")
+
+    def _recall_of(self, keys: Keys) -> tuple[float, bool]:
+        """Return the recall of lists of the sample; it is reached if it is a standard error above what is asked for."""
         sample = self.search.sample
         found = np.empty((len(sample), self.k), np.int64)
-        rank_rows(self.search.exact_space, sample, self.keys[sample, : self.candidates], stop_flag(), found)
+        rank_rows(self.search.exact_space, sample, keys[:, : self.candidates], stop_flag(), found)
         if self._truth is None:  # only now: the lists of the trees save time
             self._truth = true_neighbors(self.search, found, self.executor)
         reach = squares_of(self._truth)[:, -1:] * (1.0 + TIES) ** 2
         hits = (squares_of(found) <= reach).mean(axis=1)
-        self.estimate = float(hits.mean())
-        options = self.search.options
-        options.report_step(self.n, self.n, f"{name}, recall {self.estimate:.3f}")
-        standard_error = float(hits.std()) / np.sqrt(len(hits))
-        self.reached = self.estimate - standard_error >= options.recall or self.estimate == 1.0
+        estimate, standard_error = float(hits.mean()), float(hits.std()) / np.sqrt(len(hits))
+        return estimate, estimate - standard_error >= self.search.options.recall or estimate == 1.0
 
     def _is_exact(self) -> bool:
         """Return whether lists are exact, or of float32 points that stand for X: not in a tight cluster far away."""
@@ -159,15 +165,26 @@ class Refinement:
         return bool(np.all(np.abs(in_sketch - exact) <= FAITHFUL * exact))
 
     def _refine(self) -> None:
-        """Try the neighbours of the neighbours of all points."""
+        """Try the neighbours of the neighbours of all points: of as few of each list as bring the sample its recall."""
+        prepared = (self.searched.space, self.keys, *self._links())
+        fewer = (joined for joined in FEWER if self.k <= joined < self.joined and self._suffices(prepared, joined))
+        joined = next(fewer, self.joined)
+        self.keys = self._updated(_refine, (*prepared, joined), self.keys.shape[1])
+
+    def _suffices(self, prepared: tuple[Any, ...], joined: int) -> bool:
+        """Return whether a round that joins so many of each list would reach the recall."""
+        pieces = np.array_split(self.search.sample, SAMPLE_PIECES)
+        refined = list(self.executor.map(_refine_rows, (*prepared, joined), pieces))
+        return self._recall_of(np.concatenate(refined))[1]
+
+    def _links(self) -> tuple[NDArray[np.int32], ...]:
+        """Return the first entries of each list, who names each point, and how many do."""
         entries = list_entries(self.keys, self.joined)
         reverse, counts = np.empty_like(entries), np.empty(self.n, np.int32)
         pieces = list(itertools.pairwise(self.n * piece // REVERSE_PIECES for piece in range(REVERSE_PIECES + 1)))
         for (lo, hi), part in zip(pieces, self.executor.map(_reverse, entries, pieces), strict=True):
             reverse[lo:hi], counts[lo:hi] = part
-        self.keys = self._updated(
-            _refine, (self.searched.space, self.keys, entries, reverse, counts), self.keys.shape[1]
-        )
+        return entries, reverse, counts
 
     def _ranked(self, candidates: int, width: int) -> Keys:
         """Return the nearest by exact distances of the first candidates of each list."""
@@ -187,11 +204,15 @@ class Refinement:
             self.search.options.report_step(done, self.n, step)
 
 
-def _refine(
-    prepared: tuple[Any, Keys, NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]], rows: tuple[int, int]
-) -> Keys:
-    new = np.empty((rows[1] - rows[0], prepared[1].shape[1]), np.int64)
-    refine(*prepared, *rows, stop_flag(), new)
+def _refine(prepared: tuple[Any, ...], points: tuple[int, int]) -> Keys:
+    return _refine_rows(prepared, np.arange(*points))
+
+
+def _refine_rows(prepared: tuple[Any, ...], rows: NDArray[np.int64]) -> Keys:
+    """Return the lists of some points after a round."""
+    space, keys, entries, reverse, counts, joined = prepared
+    new = np.empty((len(rows), keys.shape[1]), np.int64)
+    refine(space, keys, entries, reverse, counts, joined, rows, stop_flag(), new)
     return new
 
 

@@ -254,7 +254,14 @@ def _refine_shard(_: None, around: _Surroundings) -> Keys:
     """Return the lists of a shard after one round of neighbours of neighbours."""
     new = np.empty_like(around.keys)
     lists = (around.keys, around.entries, around.reverse, around.counts)
-    refine(exact_space(around.X, np.arange(len(around.rows))), *lists, 0, len(new), stop_flag(), new)
+    refine(
+        exact_space(around.X, np.arange(len(around.rows))),
+        *lists,
+        around.entries.shape[1],
+        np.arange(len(new)),
+        stop_flag(),
+        new,
+    )
     return _with_entries(new, _renumbered(around.rows, _entries(new)))
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 __all__ = ["ranges"]
 
-RANGES = 64  # at least, where there is so much to do: enough for threads to even out
+RANGES = 16  # at least, where there is so much to do: threads even out, and handing out tasks costs little
 
 
 def ranges(count: int, size: int) -> list[tuple[int, int]]:

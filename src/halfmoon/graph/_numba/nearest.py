@@ -1,4 +1,4 @@
-"""Lists of the nearest: keep the smallest of a panel of distances, and measure pairs exactly."""
+"""Lists of the nearest: keep the smallest of a panel of distances, and order pairs by exact distances."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from halfmoon.graph._numba.lists import insert
 from halfmoon.runtime.half_floats import number
 from halfmoon.runtime.jit import fast_inner_njit, njit
 
-__all__ = ["keep_nearest", "measure_pairs", "subtract_all"]
+__all__ = ["keep_nearest", "order_pairs", "subtract_all"]
 
 
 @njit
@@ -44,16 +44,24 @@ def distance(
 
 
 @njit
-def measure_pairs(
-    Y,  # IN   (b, d)  float64
-    X,  # IN   (n, d)
-    candidates,  # IN   (b, c)  rows of X
-    distances,  # OUT  (b, c)  float64
+def order_pairs(
+    Y,  # IN     (b, d)  float64
+    X,  # IN     (n, d)
+    indices,  # INOUT  (b, c)  rows of X, in about the right order
+    distances,  # OUT    (b, c)  float64
 ):
-    """Distances <- |y_i - x_j|."""
-    for i in range(candidates.shape[0]):
-        for c in range(candidates.shape[1]):
-            distances[i, c] = distance(Y[i], X[candidates[i, c]])
+    """Order the rows of X by distances[i, j] <- |y_i - x_j|; ties go to the lowest index."""
+    for i in range(indices.shape[0]):
+        for c in range(indices.shape[1]):
+            j = indices[i, c]
+            value = distance(Y[i], X[j])
+            q = c
+            while q > 0 and (distances[i, q - 1] > value or (distances[i, q - 1] == value and indices[i, q - 1] > j)):
+                distances[i, q] = distances[i, q - 1]
+                indices[i, q] = indices[i, q - 1]
+                q -= 1
+            distances[i, q] = value
+            indices[i, q] = j
 
 
 @njit

@@ -41,16 +41,16 @@ def met_before(
 def collect_candidates(
     i,  # IN
     own,  # IN   (c,)    keys of i
-    entries,  # IN   (n, m)
-    reverse,  # IN   (n, r)
+    entries,  # IN   (n, c)
+    reverse,  # IN   (n, c)
     counts,  # IN   (n,)
+    m,  # IN   entries of each list, and points that name i, to join at most
     seen,  # WORK (SEEN,)
-    candidates,  # OUT  ((m+r)(m+1) + 1,)
+    candidates,  # OUT  (2 m (m+1) + 1,)
 ):
     """Collect the neighbours of the neighbours of i, less pairs tried a round ago; return their count."""
-    m = entries.shape[1]
     count = 0
-    for u in range(m + counts[i]):  # no branches on what is far in memory: the loads overlap
+    for u in range(m + min(m, counts[i])):  # no branches on what is far in memory: the loads overlap
         middle = entries[i, u] if u < m else reverse[i, u - m]
         if middle < 0:
             continue
@@ -73,26 +73,27 @@ def collect_candidates(
 @njit
 def try_candidates(
     space,  # IN   where distances are measured, see `distances.rank_of`
-    old,  # IN   (n, c)  keys
-    entries,  # IN   (n, m)  the first m of each list
-    reverse,  # IN   (n, r)  who names a point
+    old,  # IN   (n, w)  keys
+    entries,  # IN   (n, c)  the first entries of each list
+    reverse,  # IN   (n, c)  who names a point
     counts,  # IN   (n,)
-    lo,  # IN   rows lo .. hi-1
-    hi,  # IN
+    joined,  # IN   entries of each list to join, at most c
+    rows,  # IN   (q,)    points to try them for
     stop,  # IN   (1,)
     seen,  # WORK (SEEN,)  int64, all -1
-    candidates,  # WORK ((m+r)(m+1) + 1,)  int32
-    tried,  # WORK ((m+r)(m+1) + 1,)  int64
-    new,  # OUT  (hi-lo, c)  keys
+    candidates,  # WORK (2 joined (joined+1) + 1,)  int32
+    tried,  # WORK (2 joined (joined+1) + 1,)  int64
+    new,  # OUT  (q, w)  keys
 ):
     """Try the neighbours of the neighbours: old lists in, new lists out."""
-    for i in range(lo, hi):
+    for q in range(rows.size):
         if stop[0]:
             return
-        own = new[i - lo]
+        i = rows[q]
+        own = new[q]
         for u in range(own.size):
             own[u] = old[i, u] if old[i, u] == NOBODY else old[i, u] & ~np.int64(1)
-        count = collect_candidates(i, own, entries, reverse, counts, seen, candidates)
+        count = collect_candidates(i, own, entries, reverse, counts, joined, seen, candidates)
         for p in range(count):  # all distances first: what is far in memory is loaded side by side
             fetch(space, candidates[min(p + AHEAD, count - 1)])
             tried[p] = key_of(rank_of(space, np.int32(i), candidates[p]), candidates[p])
@@ -106,15 +107,15 @@ def refine(
     entries: Array,
     reverse: Array,
     counts: Array,
-    lo: int,
-    hi: int,
+    joined: int,
+    rows: Array,
     stop: Array,
     new: Array,
 ) -> None:
     """Try the neighbours of the neighbours in `try_candidates`, with arrays to work in: these are not compiled."""
-    most = (entries.shape[1] + reverse.shape[1]) * (entries.shape[1] + 1) + 1
+    most = 2 * joined * (joined + 1) + 1
     work = np.full(SEEN, -1, np.int64), np.empty(most, np.int32), np.empty(most, np.int64)
-    try_candidates(space, old, entries, reverse, counts, lo, hi, stop, *work, new)
+    try_candidates(space, old, entries, reverse, counts, joined, rows, stop, *work, new)
 
 
 @njit
