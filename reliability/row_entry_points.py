@@ -252,6 +252,7 @@ DISCONTINUOUS = (
     "priors",
     "balanced",
     "connected cosine",
+    "kmeans++",  # two candidates that are nearest to each other, and to nothing else, are equally good landmarks
 )  # rounding decides: no two forms of the data agree
 
 
@@ -282,7 +283,11 @@ for name in ("LapSVC", "LapRLSClassifier"):
     def _report(rows: Rows, name: str = name) -> dict[str, Result]:
         model = CLASSIFIERS[name](rows).fit(rows.X, rows.y, sample_weight=rows.weights)
         report = model.report_
-        return {"model": Result(np.float64(report.model.value)), "base": Result(np.float64(report.base.value))}
+        counted = {"counted": Result(report.n_counted, ())}
+        if not report.n_counted:  # then there is no score
+            return counted
+        scores = {"model": report.model, "base": report.base}  # count classes that rounding may decide between
+        return counted | {of: Result(score.value, (), compared=False) for of, score in scores.items()}
 
 
 @entry("LapSVC diagnose", "X", "y")

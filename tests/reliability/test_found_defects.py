@@ -459,3 +459,16 @@ def test_a_huge_gamma_on_huge_rows(X):
     rows = 1e148 * X
     K = quiet(lambda: rbf_kernel(rows, rows[::-1].copy(), 1e30))
     np.testing.assert_array_equal(K, np.eye(30)[::-1])
+
+
+@pytest.mark.parametrize("metric", [np.array([]), np.array(["euclidean", "cosine"])])
+def test_a_metric_that_is_an_array(X, metric):
+    with pytest.raises(ValueError, match="'metric' parameter must be one of"):
+        Geometry.build(X, metric=metric)
+
+
+@pytest.mark.parametrize("target", [0.1, 5e-324])
+def test_equal_targets_have_no_unit_for_a_disagreement(X, target):
+    """It was 1e278 or overflowed: rounding over a variance of nearly 0."""
+    model = LapRLSRegressor(kernel=small()).fit(X, np.where(FEW >= 0, target, np.nan))
+    assert np.isnan(quiet(lambda: model.report_).disagreement)

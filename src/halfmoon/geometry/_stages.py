@@ -87,8 +87,8 @@ class GeometrySettings:
     def __post_init__(self) -> None:
         check_integer("n_neighbors", self.n_neighbors, low=1)
         check_real("eps", self.eps, strict=True)
-        if isinstance(self.metric, str):
-            advice = "Precomputed distances go through graph=knn_graph(...)."
+        if not callable(self.metric):
+            advice = "Or pass a function of two rows. Precomputed distances go through graph=knn_graph(...)."
             check_choice("metric", self.metric, METRICS, advice=advice)
         if self.graph is not None and self.neighbors is not None:
             raise ValueError("Both 'graph' and 'neighbors' are given, and each says which rows are linked. Give one.")

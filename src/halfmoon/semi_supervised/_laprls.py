@@ -343,5 +343,5 @@ class LapRLSRegressor(RegressorMixin, _Ridge):
     def _disagreement(self, of_model: Matrix, of_base: Matrix) -> float:
         targets = self.learned_.problem.training.targets
         unit = self.learned_.problem.unit
-        variance = max(float(np.var(targets / unit)), np.finfo(float).tiny)
+        variance = float(np.var(targets / unit)) or float("nan")  # of equal targets there is no measure
         return float(np.mean(np.square((of_model - of_base) / unit))) / variance if len(of_model) else 0.0

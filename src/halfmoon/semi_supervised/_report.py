@@ -71,7 +71,7 @@ class Report:
         Labels that only the model, and only the base kernel, gets right; None for regression.
     disagreement : float
         Share of the unlabelled rows on which model and base kernel differ; for regression their mean squared
-        difference over the variance of the targets.
+        difference over the variance of the targets, NaN where all targets are equal.
     verdict : {"help", "do not help", "cannot be told", "no unlabelled rows"}
         Whether the unlabelled rows help.
     labels_to_tell : int or None
