@@ -229,7 +229,7 @@ def nearest_first(X: Any, rows: NDArray[Any], found: NDArray[np.intp]) -> Neighb
         gaps = X[np.repeat(rows, found.shape[1])] - X[found.ravel()]
         return sorted_nearest(sparse.linalg.norm(gaps, axis=1).reshape(found.shape), found, found.shape[1])
     distances, indices = np.empty(found.shape), found.copy()
-    order_pairs(X[rows].astype(np.float64), as_bits(X), indices, distances)
+    order_pairs(as_bits(X), rows.astype(np.intp, copy=False), indices, distances)
     return distances, indices
 
 

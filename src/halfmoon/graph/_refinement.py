@@ -143,7 +143,9 @@ class Refinement:
         """Return the recall of lists of the sample; it is reached if it is a standard error above what is asked for."""
         sample = self.search.sample
         found = np.empty((len(sample), self.k), np.int64)
-        rank_rows(self.search.exact_space, sample, keys[:, : self.candidates], stop_flag(), found)
+        # Contiguous like those of `_rank`: one type is compiled.
+        candidates = np.ascontiguousarray(keys[:, : self.candidates])
+        rank_rows(self.search.exact_space, sample, candidates, stop_flag(), found)
         if self._truth is None:  # only now: the lists of the trees save time
             self._truth = true_neighbors(self.search, found, self.executor)
         reach = squares_of(self._truth)[:, -1:] * (1.0 + TIES) ** 2

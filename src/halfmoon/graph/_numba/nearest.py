@@ -32,29 +32,29 @@ def keep_nearest(
 
 @fast_inner_njit
 def distance(
-    y,  # IN   (d,)  float64
+    y,  # IN   (d,)
     x,  # IN   (d,)
 ):
-    """|y - x| by subtraction, free of the cancellation of |y|^2 + |x|^2 - 2 x'y."""
+    """|y - x| in float64 by subtraction, free of the cancellation of |y|^2 + |x|^2 - 2 x'y."""
     total = 0.0
     for f in range(y.size):
-        difference = y[f] - np.float64(number(x[f]))
+        difference = np.float64(number(y[f])) - np.float64(number(x[f]))
         total += difference * difference
     return np.sqrt(total)
 
 
 @njit
 def order_pairs(
-    Y,  # IN     (b, d)  float64
     X,  # IN     (n, d)
+    rows,  # IN     (b,)    of X
     indices,  # INOUT  (b, c)  rows of X, in about the right order
     distances,  # OUT    (b, c)  float64
 ):
-    """Order the rows of X by distances[i, j] <- |y_i - x_j|; ties go to the lowest index."""
+    """Order indices[i] by the distances of these rows of X from row rows[i]; ties go to the lowest index."""
     for i in range(indices.shape[0]):
         for c in range(indices.shape[1]):
             j = indices[i, c]
-            value = distance(Y[i], X[j])
+            value = distance(X[rows[i]], X[j])
             q = c
             while q > 0 and (distances[i, q - 1] > value or (distances[i, q - 1] == value and indices[i, q - 1] > j)):
                 distances[i, q] = distances[i, q - 1]
