@@ -21,6 +21,7 @@ from halfmoon.solvers import (
     SolveOptions,
     Solver,
     System,
+    few_at_once,
     few_columns,
     prepare,
     project_out,
@@ -185,14 +186,17 @@ class InversePower:
 
     def solve_off_modes(self, B: Matrix, options: SolveOptions) -> Matrix:
         """Return Q^+ B without its part along the modes, by `power` chained solves or, for few columns, in one run."""
-        return np.ldexp(self._solve_off_modes(B, options), self._exponent(self.power))
+        X = self._solve_off_modes(B, options)
+        return np.ldexp(X, self._exponent(self.power), out=X)
 
     def _exponent(self, power: int) -> int:
         """Return log2 of unit^-power: the R of the regulariser is `unit` times that of the system."""
         return -power * int(np.log2(self.system.unit))
 
     def _solve_off_modes(self, B: Matrix, options: SolveOptions) -> Matrix:
-        X = project_out(self.system.modes, B)
+        X = np.empty_like(B, dtype=np.float64)
+        for part in few_at_once(B.shape[1]):
+            X[:, part] = project_out(self.system.modes, B[:, part])
         at_once = few_columns(self.system, X, self.power, options.eps) if options.solver == "auto" else None
         if at_once is not None:
             return project_out(self.system.modes, at_once)

@@ -2,6 +2,7 @@
 
 from halfmoon.solvers._base import LandmarkBlock as LandmarkBlock  # for the packages above, as all "import X as X"
 from halfmoon.solvers._base import Solution, Solver
+from halfmoon.solvers._base import few_at_once as few_at_once
 from halfmoon.solvers._base import solve_complement as solve_complement
 from halfmoon.solvers._certificate import BoundKind as BoundKind
 from halfmoon.solvers._dense_chain import DenseChainSolver as DenseChainSolver

@@ -12,6 +12,7 @@ from halfmoon.runtime.executor import Stopped, stop_flag
 from halfmoon.solvers._numba.cg import Factor
 from halfmoon.solvers._numba.elimination import factorise
 from halfmoon.solvers._numba.ordering import local_order
+from halfmoon.solvers._numba.renumbering import earlier_neighbors, renumber_columns, transpose
 
 __all__ = ["approximate_cholesky"]
 
@@ -33,20 +34,22 @@ def approximate_cholesky(
     order, first, row, value, inverse = factorise(W, excess, pinned, seed, stop)
     if stop[0]:
         raise Stopped
-    n = len(order)
-    columns = sparse.csr_array(
-        (value, row, first), shape=(n, n)
-    )  # row i: the column of C that was i-th to be eliminated
-    by_vertex = columns.tocsc()
-    vertex = local_order(by_vertex.indptr, order[by_vertex.indices])
-    eliminated, position = _inverse(order)[vertex], _inverse(vertex)
-    columns, inverse, s = columns[eliminated], inverse[eliminated], s[vertex]
-    ind = position[columns.indices]
-    upper = columns.data * s[ind] / np.repeat(s, np.diff(columns.indptr))  # s C s^-1 has the unit diagonal of C
+    vertex = _near_order(first, row, order)
+    position = _inverse(vertex)
+    column, s = _inverse(order)[vertex], s[vertex]
     largest = np.sqrt(np.finfo(dtype).max)  # of a nearly singular graph: any positive number preconditions
-    upper, inverse = np.minimum(upper, largest), np.minimum(inverse / s**2, largest).astype(dtype)
-    rows = sparse.csr_array((upper.astype(dtype), ind, columns.indptr), shape=(n, n))
-    return vertex, Factor(*_compressed(rows.tocsc()), *_compressed(rows), inverse)
+    upper = _compressed(len(order), len(row), dtype)
+    renumber_columns(first, row, value, column, position, s, float(largest), *upper)
+    lower = _compressed(len(order), len(row), dtype)
+    transpose(*upper, *lower)
+    return vertex, Factor(*lower, *upper, np.minimum(inverse[column] / s**2, largest).astype(dtype))
+
+
+def _near_order(first: NDArray[np.int64], row: NDArray[np.uint32], order: NDArray[np.uint32]) -> NDArray[np.int64]:
+    """Return an order in which every vertex comes after those whose columns it is in, and soon."""
+    ptr, before = np.empty(len(order) + 1, np.int64), np.empty(len(row), np.uint32)
+    earlier_neighbors(first, row, order, ptr, before)
+    return local_order(ptr, before)
 
 
 def _inverse(order: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -56,5 +59,6 @@ def _inverse(order: NDArray[np.int64]) -> NDArray[np.int64]:
     return place
 
 
-def _compressed(A: sparse.csr_array | sparse.csc_array) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    return A.indptr.astype(np.uint32), A.indices.astype(np.uint32), A.data
+def _compressed(n: int, entries: int, dtype: DTypeLike) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Return room for a sparse matrix."""
+    return np.empty(n + 1, np.uint32), np.empty(entries, np.uint32), np.empty(entries, dtype)

@@ -14,9 +14,10 @@ from halfmoon.solvers._certificate import BoundKind
 from halfmoon.solvers._options import SolveOptions
 from halfmoon.solvers._system import System
 
-__all__ = ["LandmarkBlock", "Solution", "Solver", "solve_complement"]
+__all__ = ["LandmarkBlock", "Solution", "Solver", "few_at_once", "solve_complement"]
 
 Matrix = NDArray[np.float64]
+FEW = 4  # columns
 
 
 @dataclass(frozen=True)
@@ -75,10 +76,18 @@ class Solver(ABC):
 
 
 def solve_complement(system: System, solver: Solver, B: Matrix, rtol: float) -> tuple[Matrix, int]:
-    """Return R^-1 B for B orthogonal to the modes, and the number of iterations."""
+    """Return R^-1 B for B orthogonal to the modes, which is overwritten, and the number of iterations."""
     s = system.scale[:, None]
-    X, n_iter = solver.solve(s * B, rtol)
-    return s * system.project(X), n_iter
+    B *= s
+    X, n_iter = solver.solve(B, rtol)
+    for part in few_at_once(X.shape[1]):
+        X[:, part] = s * system.project(X[:, part])
+    return X, n_iter
+
+
+def few_at_once(columns: int) -> list[slice]:
+    """Return slices of a few columns, for what would otherwise be held for all of them."""
+    return [slice(first, first + FEW) for first in range(0, columns, FEW)]
 
 
 @dataclass(frozen=True)

@@ -38,9 +38,8 @@ class ConjugateGradientSolver(DenseChainSolver):
 
     def __init__(self, system: System, options: SolveOptions) -> None:
         self.system, self.options = system, options
-        off = off_diagonal(system.M)
-        self.signed = bool(off.nnz and off.data.max() > 0.0)
-        self._matrix = _double_cover(system) if self.signed else _tiled_matrix(system, -off)
+        M = system.M
+        self.signed = np.count_nonzero(M.data > 0.0) > np.count_nonzero(M.diagonal() > 0.0)
         self._tiled: dict[str, TiledSystem] = {}
 
     @classmethod
@@ -54,17 +53,16 @@ class ConjugateGradientSolver(DenseChainSolver):
         """Return the system in the given working precision, set up at the first call."""
         if dtype not in self._tiled:
             await_compiled("solvers")
+            matrix = _double_cover(self.system) if self.signed else _tiled_matrix(self.system)
             with executor_for(1) as executor:
-                self._tiled[dtype] = executor.run(
-                    _build, _Setup(self._matrix, self.preconditioned, dtype, self.options.seed)
-                )
+                self._tiled[dtype] = executor.run(_build, _Setup(matrix, self.preconditioned, dtype, self.options.seed))
         return self._tiled[dtype]
 
     def solve(self, B: Matrix, rtol: float) -> tuple[Matrix, int]:
         """Return X with M X = B; columns that float32 leaves behind go to float64, then to a direct solver."""
-        X, n_iter = np.zeros_like(B), 0
-        behind = np.arange(B.shape[1])
-        for dtype in PRECISIONS:
+        X, reached, n_iter = self._solve_in(PRECISIONS[0], B, rtol)
+        behind = np.flatnonzero(~reached)
+        for dtype in PRECISIONS[1:]:
             if behind.size:
                 X[:, behind], reached, steps = self._solve_in(dtype, B[:, behind], rtol)
                 n_iter = max(n_iter, steps)
@@ -136,9 +134,11 @@ def _better(exact: LandmarkBlock, iterative: LandmarkBlock) -> LandmarkBlock:
     return replace(exact, n_iter=iterative.n_iter, reason=reason)
 
 
-def _tiled_matrix(system: System, W: sparse.csr_array) -> TiledMatrix:
+def _tiled_matrix(system: System) -> TiledMatrix:
     """Return which vertex belongs to which mode; vertices without one share a component of their own."""
     assert system.excess is not None
+    W = off_diagonal(system.M)
+    np.negative(W.data, out=W.data)
     modes = sparse.csr_array(system.modes)
     mass = system.scale**2
     labels = np.full(system.n, modes.shape[1], dtype=np.int64)

@@ -32,8 +32,10 @@ def few_columns(system: System, B: Matrix, power: int, eps: float) -> Matrix | N
     B must be orthogonal to the modes; so is the answer, up to rounding.
     """
     n, columns = B.shape
+    if columns > MOST_COLUMNS or n > MOST_VALUES // EVERY:
+        return None
     norm = system.norm_bound()
-    if columns > MOST_COLUMNS or n > MOST_VALUES // EVERY or system.floor * WORST_CONDITION < norm:
+    if system.floor * WORST_CONDITION < norm:
         return None
     X = np.zeros_like(B)
     for column in np.flatnonzero(B.any(axis=0)):

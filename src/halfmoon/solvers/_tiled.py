@@ -21,6 +21,7 @@ from halfmoon.runtime.executor import Executor, stop_flag
 from halfmoon.runtime.lanes import WIDTH
 from halfmoon.solvers._approx_cholesky import approximate_cholesky
 from halfmoon.solvers._numba.cg import Factor, column_gradients, conjugate_gradients
+from halfmoon.solvers._numba.renumbering import renumber
 from halfmoon.solvers._numba.tile import (
     TileOperator,
     accumulate,
@@ -42,6 +43,7 @@ CYCLE_REDUCTION = {"float32": 1e-10, "float64": 1e-22}  # of |r|^2, in one run: 
 ITERATION_LIMIT = {"float32": 200, "float64": 3000}
 NEGLIGIBLE_EXCESS = 1e-8  # a projected component with less is factored as singular
 TINY = float(np.finfo(float).tiny)
+BLOCK = 1 << 16  # rows of random numbers drawn at once
 FLOAT32_RANGE = 1e-30, 1e30  # factors of a norm beyond these are not what decides
 
 
@@ -135,12 +137,10 @@ class TiledSystem:
         diagonal = np.asarray(W.sum(axis=1)).ravel() + matrix.excess
         constant, s = _scaling(W, diagonal)
         if preconditioned:
-            order, factor = _factorize(matrix, vertex, s, seed, dtype)
+            order, factor = _factorize(matrix, vertex, diagonal, s, seed, dtype)
             vertex = vertex[order]
-        position = np.empty(len(vertex), dtype=np.int64)
-        position[vertex] = np.arange(len(vertex))
         op = _tile_operator(matrix, vertex, diagonal[vertex], s[vertex], constant, dtype)
-        return cls(op, factor, vertex, position, dtype)
+        return cls(op, factor, vertex, _positions(vertex), dtype)
 
     @property
     def n(self) -> int:
@@ -224,9 +224,10 @@ def _solve_part(prepared: tuple[TiledSystem, Matrix, float], part: slice) -> tup
     tiled, B, rtol = prepared
     space, columns = tiled.workspace(), part.stop - part.start
     # Columns of any size: powers of two keep their squares in range and change no digit.
-    exponents = np.frexp(np.abs(B[:, part]).max(axis=0))[1]
+    exponents = np.frexp(np.maximum(B[:, part].max(axis=0), -B[:, part].min(axis=0)))[1]
     space.b[:] = 0.0
-    space.b[:, :columns] = np.ldexp(B[tiled.vertex, part], -exponents)
+    for c in range(columns):  # one by one: what is between is as long as a column
+        space.b[:, c] = np.ldexp(B[tiled.vertex, part.start + c], -exponents[c])
     project_rhs(tiled.op, space.b)
     goal = rtol * np.sqrt(squared_norms(tiled.op, -1, space.b))
     result = tiled.solve_tile(space, goal)
@@ -240,8 +241,10 @@ def tiles_of(columns: int) -> list[slice]:
 
 def random_rhs(tiled: TiledSystem, seed: int, b: Matrix) -> None:
     """Set b <- G^1/2 y for standard normal columns y, off the modes."""
-    noise = np.random.default_rng(seed).standard_normal((tiled.n, WIDTH))
-    b[:] = np.sqrt(tiled.op.mass)[:, None] * noise[tiled.vertex]
+    rng, root = np.random.default_rng(seed), np.sqrt(tiled.op.mass)
+    for first in range(0, tiled.n, BLOCK):
+        rows = tiled.position[first : first + BLOCK]
+        b[rows] = root[rows, None] * rng.standard_normal((len(rows), WIDTH))
     project_rhs(tiled.op, b)
 
 
@@ -260,21 +263,29 @@ def _scaling(W: sparse.csr_array, diagonal: Vector) -> tuple[float, Vector]:
 
 
 def _factorize(
-    matrix: TiledMatrix, vertex: NDArray[np.int64], s: Vector, seed: int, dtype: str
+    matrix: TiledMatrix, vertex: NDArray[np.int64], diagonal: Vector, s: Vector, seed: int, dtype: str
 ) -> tuple[NDArray[np.int64], Factor]:
     """Return an order and the approximate factor of s M s in it."""
-    W, excess, modes = _permuted(matrix.W, vertex), matrix.excess[vertex], matrix.modes
-    labels, relative = modes.labels[vertex], np.zeros(len(modes.share))
-    diagonal = np.asarray(W.sum(axis=1)).ravel() + excess
-    np.maximum.at(relative, labels, excess / np.maximum(diagonal, TINY))
-    pinned = ((modes.share > 0.0) & (relative <= NEGLIGIBLE_EXCESS))[labels]
-    return approximate_cholesky(W, np.where(pinned, 0.0, excess), pinned, s[vertex], seed, dtype)
+    modes, relative = matrix.modes, np.zeros(len(matrix.modes.share))
+    np.maximum.at(relative, modes.labels, matrix.excess / np.maximum(diagonal, TINY))
+    pinned = ((modes.share > 0.0) & (relative <= NEGLIGIBLE_EXCESS))[modes.labels[vertex]]
+    excess = np.where(pinned, 0.0, matrix.excess[vertex])
+    return approximate_cholesky(_permuted(matrix.W, vertex), excess, pinned, s[vertex], seed, dtype)
 
 
 def _permuted(W: sparse.csr_array, vertex: NDArray[np.int64]) -> sparse.csr_array:
-    permuted = sparse.csr_array(W[vertex][:, vertex])
-    permuted.sort_indices()
-    return permuted
+    """Return W with row vertex[i] as row i, and the columns likewise."""
+    arrays = np.empty_like(W.indptr), np.empty_like(W.indices), np.empty_like(W.data)
+    renumber(W.indptr, W.indices, W.data, vertex, _positions(vertex), *arrays)
+    ptr, ind, weight = arrays
+    return sparse.csr_array((weight, ind, ptr), shape=W.shape)
+
+
+def _positions(vertex: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the row of each vertex."""
+    position = np.empty_like(vertex)
+    position[vertex] = np.arange(len(vertex))
+    return position
 
 
 def _tile_operator(
@@ -284,7 +295,10 @@ def _tile_operator(
     mass = modes.mass[vertex]
     scaled = None
     if constant == 0.0:
-        scaled = (np.repeat(s, np.diff(W.indptr)) * W.data * s[W.indices]).astype(dtype)
+        weights = np.repeat(s, np.diff(W.indptr))
+        weights *= W.data
+        weights *= s[W.indices]
+        scaled = weights.astype(dtype)
     with np.errstate(divide="ignore"):
         jacobi = np.where(diagonal > 0.0, 1.0 / (s**2 * diagonal), 1.0)
     return TileOperator(
