@@ -10,6 +10,7 @@ __all__ = [
     "LabelWarning",
     "LandmarkWarning",
     "MemoryLimitError",
+    "MissingExtraError",
     "ModelFileError",
     "NotDiagonallyDominantError",
     "NotPositiveSemidefiniteError",
@@ -47,6 +48,10 @@ class CheckpointError(ValueError):
 
 class MemoryLimitError(ValueError):
     """A fit would take more memory than it may; the message says how much it takes and how to need less."""
+
+
+class MissingExtraError(ImportError):
+    """A package that only a part of the library needs is not installed; the message says how to install it."""
 
 
 class DisconnectedGraphWarning(UserWarning):

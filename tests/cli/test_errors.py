@@ -7,8 +7,8 @@ import shutil
 import numpy as np
 import pytest
 
-from halfmoon import cli
-from halfmoon.cli import _figures, fit
+from halfmoon import _extras, cli
+from halfmoon.cli import fit
 
 TABLES = {
     "fit nothere.csv -t y": "nothere.csv: no such file or folder.",
@@ -237,15 +237,31 @@ def test_help_without_a_command(halfmoon):
     assert result.stderr == ""
 
 
-@pytest.mark.parametrize("line", ["demo", "reproduce figure4"])
-def test_without_matplotlib(halfmoon, monkeypatch, line):
-    monkeypatch.setattr(_figures, "find_spec", lambda name: None)
-    check(halfmoon(line), "pip install 'halfmoon[plot]'")
+EXTRAS = {
+    "demo": "Figures need matplotlib: pip install 'halfmoon[plot]'",
+    "reproduce figure4": "Figures need matplotlib: pip install 'halfmoon[plot]'",
+    "label moons.npz": "Pages to label on need starlette, uvicorn: pip install 'halfmoon[label]'",
+    "fit moons.zarr -t y.npy --out bad.hm": "Zarr arrays need zarr: pip install 'halfmoon[zarr]'",
+    "fit parts -t y --out bad.hm": "Parquet files need pyarrow: pip install 'halfmoon[cli]'",
+    "fit flowers.csv -t species --out bad.hm": "Tables need pandas, pyarrow: pip install 'halfmoon[cli]'",
+    "fit photos --out bad.hm": "Images need PIL: pip install 'halfmoon[cli]'",
+    "info flowers.hm": "Model files need skops: pip install 'halfmoon[files]'",
+}
+
+
+@pytest.mark.parametrize("line", EXTRAS)
+def test_a_missing_extra_is_named_in_one_sentence_everywhere(files, halfmoon, flowers_model, monkeypatch, line):
+    shutil.copy(flowers_model, "flowers.hm")
+    (files / "moons.zarr").mkdir(exist_ok=True)
+    (files / "parts").mkdir(exist_ok=True)
+    shutil.copy("houses.parquet", "parts/1.parquet")
+    monkeypatch.setattr(_extras, "find_spec", lambda name: None)
+    check(halfmoon(line), EXTRAS[line])
 
 
 def test_without_the_extra(monkeypatch, capsys):
-    monkeypatch.setattr(cli, "find_spec", lambda name: None if name == "typer" else True)
+    monkeypatch.setattr(_extras, "find_spec", lambda name: None if name == "typer" else True)
     with pytest.raises(SystemExit) as exit:
         cli.main()
     assert exit.value.code == 2
-    assert "pip install 'halfmoon[cli]'" in capsys.readouterr().err
+    assert capsys.readouterr().err == "halfmoon: Commands need typer: pip install 'halfmoon[cli]'\n"

@@ -8,9 +8,10 @@ from __future__ import annotations
 import io
 import signal
 import sys
-from importlib.util import find_spec
 
+from halfmoon._extras import need
 from halfmoon.cli._interrupts import caused_by_interrupt, end_interrupted, interruptible
+from halfmoon.exceptions import MissingExtraError
 
 __all__ = ["main"]
 
@@ -29,13 +30,11 @@ def main() -> None:
 
 
 def _run() -> None:
-    missing = [name for name in NEEDED if find_spec(name) is None]
-    if missing:
-        print(
-            f"halfmoon: the command line needs {', '.join(missing)}. Install it with: pip install 'halfmoon[cli]'",
-            file=sys.stderr,
-        )
-        raise SystemExit(2)
+    try:
+        need("Commands", "cli", *NEEDED)
+    except MissingExtraError as error:
+        print(f"halfmoon: {error}", file=sys.stderr)
+        raise SystemExit(2) from error
     _escape_what_cannot_be_shown()
     try:
         from halfmoon.cli._app import app

@@ -18,7 +18,7 @@ from rich.console import Console
 
 from halfmoon.cli._interrupts import NOTHING, Interrupted, caused_by_interrupt
 from halfmoon.cli._stages import StageLines, show_bars
-from halfmoon.exceptions import DisconnectedGraphWarning
+from halfmoon.exceptions import DisconnectedGraphWarning, MissingExtraError
 
 __all__ = ["Report", "reporting"]
 
@@ -180,4 +180,4 @@ def _as_note(message: Warning | str) -> str:
 
 def _exit_code(error: Exception) -> int:
     """Return 2 for what the library says about data and options: its ValueErrors name values and the next step."""
-    return BAD_INPUT if isinstance(error, ValueError) else FAILED
+    return BAD_INPUT if isinstance(error, ValueError | MissingExtraError) else FAILED

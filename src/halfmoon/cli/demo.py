@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
+from halfmoon._extras import need
 from halfmoon.cli import _options as o
-from halfmoon.cli._figures import need_matplotlib
 from halfmoon.cli._report import reporting
 
 NAME = "demo"
@@ -27,7 +27,7 @@ def command(
     """Run the demonstration."""
     with reporting(quiet, as_json) as report:
         report.writes(out)
-        need_matplotlib()
+        need("Figures", "plot", "matplotlib")
         with report.working("running"):
             from halfmoon.experiments import demo
             from halfmoon.tables import check_writable

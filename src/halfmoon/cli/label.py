@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from halfmoon._extras import need
 from halfmoon.cli import _options as o
 from halfmoon.cli._data import one_target
 from halfmoon.cli._report import reporting
@@ -66,7 +66,7 @@ def command(
 ) -> None:
     """Serve the page until Ctrl-C."""
     with reporting(quiet, as_json) as report:
-        _need_server()
+        need("Pages to label on", "label", *NEEDED)
         place = Path(f"{data.resolve().stem}.labels.jsonl") if journal is None else journal
         shape = None if images is None else _shape(images)
         with report.working("reading"):
@@ -104,12 +104,6 @@ def command(
 
 def _labeled(session: Session) -> int:
     return sum(label is not None for label in session.labels)
-
-
-def _need_server() -> None:
-    missing = [name for name in NEEDED if find_spec(name) is None]
-    if missing:
-        raise ValueError(f"The page needs {' and '.join(missing)}. Install it with: pip install 'halfmoon[label]'")
 
 
 def _shape(text: str) -> tuple[int, int, int]:

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
+from halfmoon._extras import need
 from halfmoon.cli import _options as o
-from halfmoon.cli._figures import need_matplotlib
 from halfmoon.cli._report import reporting
 
 NAME = "reproduce"
@@ -57,7 +57,7 @@ def command(
     """Run experiments and write tables, figures and summary.md."""
     with reporting(quiet, as_json) as report:
         report.collects(out)
-        need_matplotlib()
+        need("Figures", "plot", "matplotlib")
         with report.working(f"reproducing {name}"):
             import joblib
             import matplotlib

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from halfmoon._extras import need
 from halfmoon.labeller._open import session_of_arrays
 
 if TYPE_CHECKING:
@@ -60,8 +60,7 @@ def label(
     (200, ['0', '1', '2'])
     >>> widget.close()
     """
-    if find_spec("anywidget") is None:
-        raise ImportError("halfmoon.label needs anywidget. Install it with: pip install 'halfmoon[label]'")
+    need("Notebook pages", "label", "anywidget", "pandas")
     from halfmoon.labeller._widget import LabelWidget
 
     place = None if journal is None else Path(journal)

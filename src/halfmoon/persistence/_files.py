@@ -13,6 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from halfmoon._extras import need
 from halfmoon._version import __version__
 from halfmoon.exceptions import ModelFileError
 from halfmoon.persistence._contents import TRUSTED, audit, for_file, from_file
@@ -135,10 +136,9 @@ def is_model_file(path: str | os.PathLike[str]) -> bool:
 
 
 def _skops() -> ModuleType:
-    try:
-        import skops.io
-    except ImportError as error:
-        raise ImportError('Model files need skops. Install it with pip install "halfmoon[files]".') from error
+    need("Model files", "files", "skops")
+    import skops.io
+
     return skops.io
 
 

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from itertools import count
 from typing import Any
 
+from halfmoon._extras import need
+
 __all__ = [
     "COLORS",
     "EDGE",
@@ -114,13 +116,9 @@ class Display:
 
     def _take_axes(self, ax: Any, size: tuple[float, float]) -> Any:
         """Return the given axes, or those of a new figure of this size in inches, and remember them."""
-        try:
-            from matplotlib import pyplot
-        except ModuleNotFoundError as error:
-            raise ModuleNotFoundError(
-                f"{type(self).__name__}.plot needs matplotlib, which is not installed. "
-                'Install it with: pip install "halfmoon[plot]"'
-            ) from error
+        need("Figures", "plot", "matplotlib")
+        from matplotlib import pyplot
+
         if ax is None:
             _, ax = pyplot.subplots(figsize=size, layout="constrained")
         self.ax_, self.figure_ = ax, ax.figure

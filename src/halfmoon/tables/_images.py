@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from halfmoon._extras import need
 from halfmoon.exceptions import DataFileError
 from halfmoon.tables._table import Table
 from halfmoon.tables._wanted import Wanted
@@ -33,6 +34,7 @@ def read_images(folder: Path, shape: tuple[int, int, int] | None, wanted: Wanted
     wanted : Wanted
         What is asked for; images have neither columns nor a choice of targets.
     """
+    need("Images", "cli", "PIL")
     wanted.check_no_separator(folder)
     wanted.check_no_names(folder)
     wanted.check_own_target(folder, "folder", "the subfolders are the classes")

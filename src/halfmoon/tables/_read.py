@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from halfmoon._extras import need
 from halfmoon.exceptions import DataFileError
 from halfmoon.runtime.naming import naming
 from halfmoon.tables._arrays import read_npz
@@ -140,6 +141,8 @@ def _read_file(path: Path, wanted: Wanted) -> Table:
         )
     if path.stat().st_size == 0:
         raise DataFileError(f"{path}: the file is empty.")
+    if path.suffix.lower() in FRAMES:
+        need("Tables", "cli", "pandas", "pyarrow")
     with naming(path):
         return READERS[path.suffix.lower()](path, wanted)
 
@@ -210,3 +213,4 @@ READERS: dict[str, Reader] = {
     ".svm": read_libsvm,
 }
 IN_SUFFIXES = tuple(READERS)
+FRAMES = (".csv", ".tsv", ".parquet", ".feather", ".arrow")  # read by pandas

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from halfmoon._extras import need
 from halfmoon.exceptions import DataFileError
 from halfmoon.tables._table import first_line, known_columns
 
@@ -74,10 +75,9 @@ class ArraySource:
     @classmethod
     def zarr(cls, path: Path) -> ArraySource:
         """Open a Zarr array."""
-        try:
-            import zarr
-        except ImportError as error:
-            raise ImportError('Zarr arrays need zarr. Install it with pip install "halfmoon[zarr]".') from error
+        need("Zarr arrays", "zarr", "zarr")
+        import zarr
+
         try:
             array = zarr.open_array(path, mode="r")
         except Exception as error:  # zarr raises many kinds for what is no array
@@ -130,11 +130,10 @@ def parquet_files(path: Path) -> list[Path]:
 
 def parquet_file(path: Path) -> Any:
     """Open a Parquet file."""
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    except ImportError as error:
-        raise ImportError('Parquet files need pyarrow. Install it with pip install "halfmoon[cli]".') from error
+    need("Parquet files", "cli", "pyarrow")
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     try:
         return pq.ParquetFile(path, pre_buffer=False, buffer_size=PAGES)
     except (pa.ArrowException, OSError) as error:
