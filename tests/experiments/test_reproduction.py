@@ -2,6 +2,7 @@
 
 import csv
 import json
+import multiprocessing
 import os
 import signal
 import time
@@ -9,6 +10,7 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
+import psutil
 import pytest
 
 from halfmoon.exceptions import DataNotFoundError
@@ -241,6 +243,29 @@ def test_processes_end_with_the_trials(tmp_path):
         assert row["process"] != os.getpid()
         with pytest.raises(ProcessLookupError):
             os.kill(row["process"], 0)
+
+
+def _note_and_wait(folder, trial):
+    (folder / str(os.getpid())).touch()
+    time.sleep(600)
+
+
+def _run_what_waits(folder):
+    run_trials(Job("waiting", partial(_note_and_wait, folder), 2, "waiting"), folder / "out", jobs=2, resume=False)
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs POSIX signals")
+def test_processes_end_with_a_caller_that_is_killed(tmp_path):
+    """They went on to the end of their trials, and said that nobody read what they had computed."""
+    caller = multiprocessing.get_context("spawn").Process(target=_run_what_waits, args=(tmp_path,))
+    caller.start()
+    while len(names := [path.name for path in tmp_path.iterdir() if path.name.isdigit()]) < 2:
+        caller.join(0.1)
+        assert caller.exitcode is None
+    processes = [psutil.Process(int(name)) for name in names]
+    caller.kill()
+    caller.join()
+    assert not psutil.wait_procs(processes, timeout=60)[1]
 
 
 def _wait(trial):
