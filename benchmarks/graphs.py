@@ -4,7 +4,7 @@ Run ``python -m benchmarks.graphs --data DIR --out DIR`` (DIR with mnist.npz and
 ``--cases mnist5 mixture64x16`` or ``--quick``. For each data set and recall (0.95 and 0.99) it looks for the fastest
 setting of each peer that reaches the recall (a peer is given up at twice the time of another), and compares it with
 halfmoon asked for that recall; halfmoon's time includes its own audit. Every search runs in a process of its own,
-after a warm-up that compiles; times are the smallest, recalls the median of three seeds. A neighbour counts if it is no
+after a warm-up that compiles; short ones are repeated. Times are the smallest, recalls the median of three seeds. A neighbour counts if it is no
 farther than the true k-th, on 2,000 random rows. The last columns of the table compare seconds of the clock and of the
 CPU. Measurements are kept in graphs.json and used again, unless --forget names their search: a run can be made in
 parts. Ends with exit code 1 if halfmoon is not as much faster as it claims.
@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks._graph_cases import CASES, QUICK, SAMPLE, points, reach_of, recall_of
+from benchmarks._graph_chart import draw
 from benchmarks._graph_choice import measure_choice
 from benchmarks._graph_searches import PEERS, RECALLS, SEARCHES, settings
 from benchmarks._machine import machine
@@ -166,29 +167,8 @@ def cell(measurement: Measurement | None) -> str:
     return f"{measurement['seconds']:.2f} s @ {measurement['recall']:.3f} ({measurement['label']})"
 
 
-def draw(measurements: list[Measurement], path: Path) -> None:
-    """Draw time against the share of neighbours missed, one panel per data set."""
-    from matplotlib.figure import Figure
-
-    names = list(dict.fromkeys(m["case"] for m in measurements))
-    columns = min(3, len(names))
-    figure = Figure(figsize=(4 * columns, 3.2 * -(-len(names) // columns)), layout="constrained")
-    panels = figure.subplots(-(-len(names) // columns), columns, squeeze=False).ravel()
-    for panel, name in zip(panels, names, strict=False):
-        for search, marker in zip(SEARCHES, "os^v", strict=True):
-            found = sorted(summaries(measurements, name, search), key=lambda m: m["recall"])
-            missed = [max(1.0 - m["recall"], 1e-4) for m in found]
-            panel.plot(missed, [m["seconds"] for m in found], marker, markersize=5, label=search)
-        panel.set(xscale="log", yscale="log", title=CASES[name].title, xlabel="neighbours missed", ylabel="seconds")
-        panel.invert_xaxis()
-    for panel in panels[len(names) :]:
-        panel.set_axis_off()
-    panels[0].legend()
-    figure.savefig(path)
-
-
 def main() -> None:
-    """Run the benchmark and write graphs.md, graphs.svg and graphs.json."""
+    """Run the benchmark and write graphs.md, graphs.png and graphs.json."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, help="folder with mnist.npz and letter.npz")
     parser.add_argument("--out", type=Path, default=Path("benchmark-results"))
@@ -213,7 +193,13 @@ def main() -> None:
                 measure_case(name, options.data, log)
         table, failures = report(log.measurements)
         (options.out / "graphs.md").write_text(table + "\n")
-        draw(log.measurements, options.out / "graphs.svg")
+        draw(
+            {
+                CASES[name].title: {search: list(summaries(log.measurements, name, search)) for search in SEARCHES}
+                for name in dict.fromkeys(m["case"] for m in log.measurements)
+            },
+            options.out / "graphs.png",
+        )
     print(table)
     for failure in failures:
         print(f"CLAIM FAILS: {failure}")
