@@ -47,11 +47,11 @@ def draw(rows: list[Row], stages: Mapping[str, Stage], path: Path) -> None:
 
 def _draw_time(axis, rows: list[Row], stages: Mapping[str, Stage]) -> None:
     """Draw the processor seconds of the stages; the law goes on where nothing was measured (grey)."""
-    whole = [row for row in rows if row.fit and row.solve]
+    whole = [row for row in rows if row.graph and row.fit and row.solve]
     found = {
-        "graph": [(row.n, row.graph[1]) for row in rows],
-        "setup": [(row.n, row.setup_cpu) for row in rows],
-        "column": [(row.n, LANDMARKS * row.column_cpu) for row in rows],
+        "graph": [(row.n, row.graph[1]) for row in rows if row.graph],
+        "setup": [(row.n, row.setup_cpu) for row in rows if row.graph],
+        "column": [(row.n, LANDMARKS * row.column_cpu) for row in rows if row.graph],
         "rest": [(row.n, row.fit[1] - row.graph[1] - row.solve[1]) for row in whole],
     }
     names = {"setup": "order and factor", "column": f"solves, {LANDMARKS} landmarks", "rest": "rest of a fit"}

@@ -22,11 +22,11 @@ class Row:
     family: str  # patches or digits
     n: int
     features: int
-    graph: list[float]
-    setup_cpu: float  # of the restriction on a cluster: what the client does before its workers begin
-    column_cpu: float  # and what a worker does for one landmark, p solves
-    edges: float
-    sent: int  # bytes for each worker
+    graph: list[float] | None = None  # None: the stages were not measured
+    setup_cpu: float = 0.0  # of the restriction on a cluster: what the client does before its workers begin
+    column_cpu: float = 0.0  # and what a worker does for one landmark, p solves
+    edges: float = 0.0
+    sent: int = 0  # bytes for each worker
     solve: list[float] | None = None  # the restriction on this machine, set-up included; None: not measured
     fit: list[float] | None = None
     predict: list[float] | None = None

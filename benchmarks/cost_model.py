@@ -33,6 +33,8 @@ SECONDS = ("graph", "setup", "column", "rest")
 
 def costs_of(row: Row) -> dict[str, float]:
     """Return what each stage of a run cost, in processor seconds or bytes, as far as it was measured."""
+    if row.graph is None:
+        return {}
     found = {
         "graph": row.graph[1],
         "setup": row.setup_cpu,
