@@ -3,11 +3,11 @@
 Run ``python -m benchmarks.graphs --data DIR --out DIR`` (DIR with mnist.npz and letter.npz), or a part of it with
 ``--cases mnist5 mixture64x16`` or ``--quick``. For each data set and recall (0.95 and 0.99) it looks for the fastest
 setting of each peer that reaches the recall (a peer is given up at twice the time of another), and compares it with
-halfmoon asked for that recall; halfmoon's time includes its own audit. Every search runs in a process of its own,
-after a warm-up that compiles; short ones are repeated. Times are the smallest, recalls the median of three seeds. A neighbour counts if it is no
-farther than the true k-th, on 2,000 random rows. The last columns of the table compare seconds of the clock and of the
-CPU. Measurements are kept in graphs.json and used again, unless --forget names their search: a run can be made in
-parts. Ends with exit code 1 if halfmoon is not as much faster as it claims.
+halfmoon asked for that recall; halfmoon's time includes its own audit. Every search runs in a process of its own, after
+a warm-up that compiles; short ones are repeated. Times are the smallest, recalls the median of three seeds. A neighbour
+counts if it is no farther than the true k-th, on 2,000 random rows. The last columns of the table compare seconds of
+the clock and of the CPU. Measurements are kept in graphs.json and used again, unless --forget names their search: a run
+can be made in parts. Ends with exit code 1 if halfmoon is not as much faster as it claims.
 
 ``--auto`` measures the three searches of halfmoon and the choice of ``method="auto"`` instead.
 """

@@ -5,9 +5,9 @@ Run ``python -m benchmarks.scaling [--features 32 128] [--data DIR] [--out DIR]`
 fitted classifier; each size in processes of their own, after a warm-up on a few rows. Every row that is measured goes
 to scaling.json at once, beside those of earlier runs. ``--parts`` leaves out parts: "stages" are those of a run on a
 cluster, graph, set-up and a few columns; "solve" is the restriction, "whole" a fit with predictions and a refit.
-10,000,000 points are only fitted as a whole, in 18.5 GB. With `--data` (a folder with mnist.npz) also handwritten digits,
-deformed on the fly, of all ten classes, and the question whether more unlabelled rows help: digits 3 against 8 with
-20 labels, beside more and more deformed digits. ``--digits-only`` asks nothing but that question.
+10,000,000 points are only fitted as a whole, in 18.5 GB. With `--data` (a folder with mnist.npz) also handwritten
+digits, deformed on the fly, of all ten classes, and the question whether more unlabelled rows help: digits 3 against 8
+with 20 labels, beside more and more deformed digits. ``--digits-only`` asks nothing but that question.
 """
 
 from __future__ import annotations
