@@ -56,6 +56,7 @@ class Result:
     shape: tuple[int, ...] | None = None
     infinite: bool = False
     compared: bool = True  # with the result of plain data; where rounding decides between classes it is not
+    rtol: float = RTOL
 
 
 Results = Mapping[str, Result]
@@ -166,7 +167,7 @@ def _compare(results: Results, call: Callable[[Any], Any], plain: Any) -> Verdic
             known = np.isfinite(right)
             scale = max(float(np.abs(right[known]).max(initial=0.0)), np.finfo(float).tiny)
             deviation = float(np.abs(found[known] - right[known]).max(initial=0.0)) / scale
-            if not np.array_equal(known, np.isfinite(found)) or deviation > RTOL:
+            if not np.array_equal(known, np.isfinite(found)) or deviation > result.rtol:
                 return Verdict("differs", f"{name} deviates by {deviation:.1e} from the result of the plain data")
     return Verdict("right")
 
