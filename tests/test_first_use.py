@@ -40,6 +40,7 @@ import json, sys, warnings
 import numpy as np
 from halfmoon import Geometry
 from halfmoon.geometry._first_use import compile_stages
+from halfmoon.runtime.memory import Allowance, allowing
 from numba.core import event
 
 wanted = json.loads(sys.argv[1])
@@ -56,7 +57,8 @@ event.register("numba:compile", Listener())
 warnings.simplefilter("ignore")
 X = np.random.default_rng(int(sys.argv[2])).normal(size=(4200, wanted["features"])).astype(wanted["dtype"])
 weights = "heat" if wanted["weighted"] else "binary"
-Geometry.build(X, n_landmarks=40, weights=weights, random_state=0)
+with allowing(Allowance(threads=2, tile_width=wanted["tile_width"], columns=1 << 30, wide_codes=True)):
+    Geometry.build(X, n_landmarks=40, weights=weights, random_state=0)
 print([name for name in compiled if "solvers" in name or "cells" in name])
 """
 
@@ -119,10 +121,13 @@ def test_one_panel_finds_what_several_find(rng, monkeypatch, dtype):
     np.testing.assert_array_equal(found, other_found)
 
 
-@pytest.mark.parametrize(("weighted", "features"), [(False, 20), (True, 70)])
-def test_the_second_process_compiles_what_solves_and_queries_need(rng, tmp_path, monkeypatch, weighted, features):
+@pytest.mark.parametrize(("weighted", "features", "tile_width"), [(False, 20, 16), (True, 70, 16), (False, 20, 8)])
+def test_the_second_process_compiles_what_solves_and_queries_need(
+    rng, tmp_path, monkeypatch, weighted, features, tile_width
+):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    wanted = {"weighted": weighted, "dtype": "<f4", "features": features, "as_sparse": False}
+    wanted = {"weighted": weighted, "tile_width": tile_width, "dtype": "<f4"}
+    wanted |= {"features": features, "as_sparse": False}
     command = [sys.executable, "-c", FIT_AFTER_STAGES, json.dumps(wanted), str(rng.integers(1000))]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
     assert done.stdout.splitlines() == ["solvers", "queries", "[]"]

@@ -24,7 +24,9 @@ def test_a_limit_is_kept_by_the_fastest_way_that_fits():
     ways = [fit_memory(SIZE, limit) for limit in range(leanest.peak, free.peak + 1, (free.peak - leanest.peak) // 50)]
     for limit, way in zip(range(leanest.peak, free.peak, (free.peak - leanest.peak) // 50), ways, strict=False):
         assert way.peak <= limit
-    assert [way.threads for way in ways] == sorted(way.threads for way in ways)
+    columns_at_once = [way.threads * way.tile_width for way in ways]
+    assert columns_at_once == sorted(columns_at_once)
+    assert {(way.threads, way.tile_width) for way in ways} == {(8, 16), (8, 8), (4, 8), (2, 8), (1, 8)}
     assert fit_memory(SIZE, free.peak) == free
 
 
@@ -35,9 +37,9 @@ def test_what_no_way_keeps_is_above_the_limit():
 
 def test_solves_keep_to_the_allowance():
     free = SolveOptions(n_jobs=4)
-    with allowing(Allowance(threads=2, columns=1234, wide_codes=False)):
-        assert (free.threads, free.memory) == (2, 1234)
+    with allowing(Allowance(threads=2, tile_width=8, columns=1234, wide_codes=False)):
+        assert (free.threads, free.tile_width, free.memory) == (2, 8, 1234)
         assert SolveOptions(n_jobs=1, max_memory=5).threads == 1
         assert SolveOptions(n_jobs=1, max_memory=5).memory == 5
     assert allowance() is None
-    assert free.threads == 4
+    assert (free.threads, free.tile_width) == (4, 16)

@@ -13,12 +13,21 @@ from halfmoon.exceptions import NotDiagonallyDominantError
 from halfmoon.geometry import restrict_powers
 from halfmoon.graph import check_graph, knn_graph, laplacian
 from halfmoon.regularizers import MatrixRegularizer, PowerRegularizer
+from halfmoon.runtime.execution import checkpointing
+from halfmoon.runtime.memory import Allowance, allowing
 from halfmoon.solvers import SolveOptions, System, null_modes, prepare, solve_sdd
 from reference import n_components, spectral_pinv
 
 pytestmark = pytest.mark.filterwarnings("ignore::halfmoon.exceptions.DisconnectedGraphWarning")
 
 ITERATIVE = ["cg", "approx_cholesky"]
+
+
+@pytest.fixture(params=[16, 8], ids="width {}".format)
+def width(request):
+    """Columns of a tile, which the memory of the context decides."""
+    with allowing(Allowance(threads=4, tile_width=request.param, columns=1 << 30, wide_codes=True)):
+        yield request.param
 
 
 def smooth_part(W, power, normalized, ridge):
@@ -63,7 +72,7 @@ def adversary(request, rng):
 @pytest.mark.parametrize("solver", ITERATIVE)
 @pytest.mark.parametrize("normalized", [False, True])
 @pytest.mark.parametrize(("power", "ridge"), [(1, 1e-3), (1, 0.0), (2, 1e-3), (3, 1e-2), (4, 1e-2)])
-def test_the_bound_is_reached_and_never_violated(adversary, rng, power, ridge, normalized, solver):
+def test_the_bound_is_reached_and_never_violated(adversary, rng, power, ridge, normalized, solver, width):
     """eps is what the user gets, by tighter goals, by float64 or by a direct solver."""
     n = adversary.shape[0]
     S = rng.permutation(n)[:20]
@@ -91,7 +100,7 @@ def _thousands_of_components(rng):
 
 @pytest.mark.parametrize("solver", ITERATIVE)
 @pytest.mark.parametrize("make", [_hub_of_degree_10_000, _thousands_of_components])
-def test_large_adversaries_against_the_direct_solver(rng, make, solver):
+def test_large_adversaries_against_the_direct_solver(rng, make, solver, width):
     W = make(rng)
     S = rng.permutation(W.shape[0])[:30]
     for power, ridge in ((1, 1e-3), (2, 1e-2), (1, 0.0)):
@@ -120,7 +129,7 @@ def test_symmetric_semidefinite_and_certified(seed, n, power, log_ridge):
 
 
 @pytest.mark.parametrize("solver", ITERATIVE)
-def test_residuals_of_solve_sdd(adversary, rng, solver):
+def test_residuals_of_solve_sdd(adversary, rng, solver, width):
     A = laplacian(adversary) + 1e-2 * sparse.eye_array(adversary.shape[0])
     B = rng.normal(size=(adversary.shape[0], 19))  # more than one tile
     solution = solve_sdd(A, B, eps=1e-7, solver=solver)
@@ -128,7 +137,7 @@ def test_residuals_of_solve_sdd(adversary, rng, solver):
 
 
 @pytest.mark.parametrize("solver", ITERATIVE)
-def test_same_bits_whatever_the_thread_count(rng, solver):
+def test_same_bits_whatever_the_thread_count(rng, solver, width):
     W = knn_graph(rng.normal(size=(500, 2)), n_neighbors=6)
     S = rng.permutation(500)[:70]
     one, two = (restrict(PowerRegularizer(W), S, solver=solver, n_jobs=jobs) for jobs in (1, 3))
@@ -139,7 +148,7 @@ def test_same_bits_whatever_the_thread_count(rng, solver):
 
 
 @pytest.mark.parametrize("power", [1, 2, 3, 4])
-def test_streamed_blocks_need_no_n_by_n_hat_arrays(rng, power):
+def test_streamed_blocks_need_no_n_by_n_hat_arrays(rng, power, width):
     """Where n x n_hat does not fit, the landmark rows alone are kept; the accuracy is the same."""
     W = knn_graph(rng.normal(size=(600, 3)), n_neighbors=8)
     S = rng.permutation(600)[:50]
@@ -155,7 +164,7 @@ def test_streamed_blocks_need_no_n_by_n_hat_arrays(rng, power):
 
 @pytest.mark.parametrize("max_memory", [None, 1000])
 @pytest.mark.parametrize("solver", ["direct", *ITERATIVE])
-def test_all_powers_from_one_chain(rng, solver, max_memory):
+def test_all_powers_from_one_chain(rng, solver, max_memory, width):
     W = knn_graph(rng.normal(size=(300, 2)), n_neighbors=9)
     S = rng.permutation(300)[:25]
     Q = PowerRegularizer(W, ridge=1e-2)
@@ -166,15 +175,28 @@ def test_all_powers_from_one_chain(rng, solver, max_memory):
         assert np.abs(r.smooth - exact).max() <= (r.error_bound + 1e-11) * np.abs(exact).max()
 
 
-def test_progress_counts_columns(rng):
+def test_progress_counts_columns(rng, width):
     W = knn_graph(rng.normal(size=(300, 2)), n_neighbors=6)
     calls = []
     restrict(
         PowerRegularizer(W, power=1), np.arange(40), solver="approx_cholesky", n_jobs=1,
         progress=lambda done, total, energy: calls.append((done, total, energy)),
     )  # fmt: skip
-    assert [done for done, _, _ in calls] == [16, 32, 40]
+    assert [done for done, _, _ in calls] == [*range(width, 40, width), 40]
     assert all(total == 40 and energy >= 0.0 for _, total, energy in calls)
+
+
+def test_a_checkpoint_of_wide_tiles_is_not_continued_with_narrow_ones(rng, tmp_path):
+    """Columns of other tiles differ in their last bits: a run with less memory solves for its own."""
+    Q = PowerRegularizer(knn_graph(rng.normal(size=(500, 2)), n_neighbors=6), power=2)
+    blocks = {}
+    for folder in (tmp_path, None):
+        for columns in (16, 8):
+            allowed = Allowance(threads=1, tile_width=columns, columns=1 << 30, wide_codes=True)
+            with allowing(allowed), checkpointing(folder, {}):
+                blocks[folder, columns] = restrict(Q, np.arange(70), solver="cg").smooth
+    assert_array_equal(blocks[tmp_path, 8], blocks[None, 8])
+    assert_array_equal(blocks[tmp_path, 16], blocks[None, 16])
 
 
 def test_ctrl_c_stops_and_leaves_the_solver_usable(rng):

@@ -14,7 +14,7 @@ from halfmoon.graph import compile_queries, queries_are_compiled
 from halfmoon.runtime.compiling_ahead import compiling_ahead
 from halfmoon.runtime.execution import current_client
 from halfmoon.runtime.executor import thread_count
-from halfmoon.solvers import compile_solvers, solvers_are_compiled
+from halfmoon.solvers import SolveOptions, compile_solvers, solvers_are_compiled
 
 __all__ = ["compile_stages", "compiling_later_stages"]
 
@@ -32,6 +32,7 @@ def compiling_later_stages(X: Any, settings: GeometrySettings) -> AbstractContex
         return nullcontext()
     wanted = {
         "weighted": settings.weights != "binary",
+        "tile_width": SolveOptions().tile_width,
         "dtype": X.dtype.str,
         "features": X.shape[1],
         "as_sparse": sparse.issparse(X),
@@ -42,7 +43,7 @@ def compiling_later_stages(X: Any, settings: GeometrySettings) -> AbstractContex
 def compile_stages(wanted: str) -> None:
     """Compile solvers, then queries, and say so: the second process."""
     parameters = json.loads(wanted)
-    compile_solvers(parameters.pop("weighted"))
+    compile_solvers(parameters.pop("weighted"), parameters.pop("tile_width"))
     print("solvers", flush=True)
     compile_queries(**parameters)
     print("queries", flush=True)

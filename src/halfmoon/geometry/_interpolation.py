@@ -25,7 +25,6 @@ __all__ = [
 
 Matrix = NDArray[np.float64]
 
-TILE = 16  # columns that a thread solves for at one time
 FEW = 4  # columns that solvers treat in another way than a tile
 
 
@@ -168,7 +167,7 @@ def _parts(columns: int, options: SolveOptions) -> list[slice]:
 
     A few that are left over join the last ones: solvers would treat them in another way.
     """
-    step = columns if allowance() is None else TILE * options.threads
+    step = columns if allowance() is None else options.tile_width * options.threads
     bounds = [*range(0, max(columns - FEW, 1), max(step, 1)), columns] if columns else []
     return [slice(*ends) for ends in pairwise(bounds)]
 

@@ -15,8 +15,9 @@ START = 70_000_000  # code, its compilation, and the blocks that one pass over t
 PER_THREAD = 6_000_000  # blocks of a thread
 ROW = 400  # bytes per row: sketch, codes, digests, numbers of duplicates
 EDGE = 125  # per row and neighbour: graph, matrix, its differences along edges, factor
-TILE = 16  # columns of a tile
-WORKSPACE = TILE * (2 * 8 + 4 * 4)  # per row and thread: two arrays in float64, four in float32
+TILE = 16  # columns of a tile; half as many where memory is short
+TILE_ENTRY = 2 * 8 + 4 * 4  # per row, thread and column of a tile: two arrays in float64, four in float32
+WORKSPACE = TILE * TILE_ENTRY
 COLUMN = 8 * 8  # per row and column that is solved for: right-hand side, solution, residuals
 LEFT_OVER = 4  # columns more than a tile per thread that are solved for at one time, at most
 QUERY = 100  # per row: digests and cells
@@ -65,6 +66,8 @@ class FitMemory:
         Name of a stage -> bytes held at most meanwhile.
     threads : int
         Of the solves.
+    tile_width : int
+        Columns of a tile.
     columns : int
         Bytes for columns of all landmarks, which are kept if they fit: otherwise they are solved for twice.
     wide_codes : bool
@@ -73,6 +76,7 @@ class FitMemory:
 
     stages: dict[str, int]
     threads: int
+    tile_width: int
     columns: int
     wide_codes: bool
 
@@ -111,22 +115,24 @@ def fit_memory(size: FitSize, limit: int | None = None) -> FitMemory:
     --------
     >>> from halfmoon.planning import FitSize, fit_memory
     >>> size = FitSize(rows=100_000, features=784, neighbors=5, landmarks=500, power=3, columns=20, threads=8)
-    >>> fit_memory(size).threads, fit_memory(size, 800_000_000).threads
-    (8, 4)
+    >>> [(way.threads, way.tile_width) for way in (fit_memory(size), fit_memory(size, 800_000_000))]
+    [(8, 16), (8, 8)]
     """
-    for threads in _halved(size.threads):
+    # Half the columns take less than twice the time per column: they come before half the threads, which hold as much.
+    tiles = [(size.threads, TILE), *((threads, TILE // 2) for threads in _halved(size.threads))]
+    for threads, width in tiles:
         for wide in (True, False):
-            stages = _stages(size, threads, wide)
+            stages = _stages(size, threads, width, wide)
             if limit is None or max(stages.values()) <= limit:
                 wanted = _column_bytes(size)
                 columns = wanted if limit is None or stages["solves"] + wanted <= limit else 0
-                return FitMemory(stages | {"solves": stages["solves"] + columns}, threads, columns, wide)
-    return FitMemory(stages, threads, 0, wide)
+                return FitMemory(stages | {"solves": stages["solves"] + columns}, threads, width, columns, wide)
+    return FitMemory(stages, threads, width, 0, wide)
 
 
 def leader_memory(size: FitSize) -> FitMemory:
     """Return the memory of the machine that leads a cluster: it solves pilots on one thread, workers do the rest."""
-    return FitMemory(_stages(size, 1, True), 1, 0, True)
+    return FitMemory(_stages(size, 1, TILE, True), 1, TILE, 0, True)
 
 
 def _halved(threads: int) -> list[int]:
@@ -137,21 +143,22 @@ def _halved(threads: int) -> list[int]:
     return tried
 
 
-def _stages(size: FitSize, threads: int, wide: bool) -> dict[str, int]:
+def _stages(size: FitSize, threads: int, width: int, wide: bool) -> dict[str, int]:
     n, d, m = size.rows, size.features, size.landmarks
     base = START + PER_THREAD * size.threads + (TREE[0] * n * d if d <= TREE[1] else 0)
     sample = SAMPLED * d * max(min(MOST_SAMPLE, SAMPLE // d), LEAST_SAMPLE) + (GRAM[0] * d**2 if d <= GRAM[1] else 0)
     codes = 2 * d if wide and HEAD < d <= GRAM[1] else 0
     sketch = d if d <= NARROW else MOST_COMPONENTS
     graph = ROW + codes // 2 + EDGE * size.neighbors
-    columns = min(TILE * threads + LEFT_OVER, size.columns)
+    columns = min(width * threads + LEFT_OVER, size.columns)
+    workspaces = TILE_ENTRY * width * threads
     return {
         "search": base + sample + n * (ROW + codes + EDGE * size.neighbors // 2),
-        "solves": base + n * (graph + WORKSPACE * threads) + EARLIER * m**2,
+        "solves": base + n * (graph + workspaces) + EARLIER * m**2,
         "queries": base + sample + EARLIER * m**2 + round(n * (graph + QUERY + PANELS * sketch)),
         "labels": base
         + LANDMARKS * m**2
-        + round(n * (graph + QUERY + SKETCH * sketch + WORKSPACE * threads + COLUMN * columns)),
+        + round(n * (graph + QUERY + SKETCH * sketch + workspaces + COLUMN * columns)),
     }
 
 

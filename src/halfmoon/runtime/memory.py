@@ -24,6 +24,8 @@ class Allowance:
     ----------
     threads : int
         Threads that hold columns of size n at one time.
+    tile_width : int
+        Columns that each of them holds, 16 or 8.
     columns : int
         Bytes for columns that are kept, of size n x n_hat.
     wide_codes : bool
@@ -31,6 +33,7 @@ class Allowance:
     """
 
     threads: int
+    tile_width: int
     columns: int
     wide_codes: bool
 
@@ -46,7 +49,7 @@ def allowing(allowed: Allowance | None) -> Iterator[None]:
     Examples
     --------
     >>> from halfmoon.runtime.memory import Allowance, allowance, allowing
-    >>> with allowing(Allowance(threads=1, columns=0, wide_codes=False)):
+    >>> with allowing(Allowance(threads=1, tile_width=8, columns=0, wide_codes=False)):
     ...     allowance().threads
     1
     >>> allowance() is None

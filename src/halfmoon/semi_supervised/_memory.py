@@ -73,6 +73,6 @@ def within_memory(memory: FitMemory | None, limit: int | None) -> AbstractContex
     streamed = "" if memory.columns else ", columns are not kept"
     tell(
         f"memory up to {memory.peak / 1e6:,.0f} of {limit / 1e6:,.0f} MB beyond the rows: solves on {memory.threads} "
-        f"threads{streamed}"
+        f"threads, {memory.tile_width} columns each{streamed}"
     )
-    return allowing(Allowance(memory.threads, memory.columns, memory.wide_codes))
+    return allowing(Allowance(memory.threads, memory.tile_width, memory.columns, memory.wide_codes))

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halfmoon.runtime.executor import ThreadExecutor
-from halfmoon.runtime.lanes import WIDTH
 from halfmoon.solvers._base import LandmarkBlock, Solver
 from halfmoon.solvers._elimination import eliminated_block
 from halfmoon.solvers._iterative import ApproximateCholeskySolver, ConjugateGradientSolver
@@ -82,9 +81,9 @@ class AutoSolver(Solver):
         plain = ConjugateGradientSolver.sharing(factored)
         with_factor, without = factored.tiled("float32"), plain.tiled("float32")
         with ThreadExecutor(1) as executor:
-            steps = executor.run(_count, (with_factor, PILOT_LIMIT, self.options.seed, WIDTH))
+            steps = executor.run(_count, (with_factor, PILOT_LIMIT, self.options.seed, with_factor.width))
             affordable = int(steps * with_factor.work / without.work) + 1
-            plain_steps = executor.run(_count, (without, affordable, self.options.seed, WIDTH))
+            plain_steps = executor.run(_count, (without, affordable, self.options.seed, with_factor.width))
         chosen = plain if plain_steps < affordable else factored
         at_least = "" if plain_steps < affordable else "at least "
         chosen.reason = f"pilot: {steps} iterations with preconditioner, {at_least}{plain_steps} without"

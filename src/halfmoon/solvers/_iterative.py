@@ -50,13 +50,13 @@ class ConjugateGradientSolver(DenseChainSolver):
         return solver
 
     def tiled(self, dtype: str) -> TiledSystem:
-        """Return the system in the given working precision, set up at the first call."""
+        """Return the system in the given working precision, set up at the first call, with tiles as memory allows."""
         if dtype not in self._tiled:
             await_compiled("solvers")
             matrix = _double_cover(self.system) if self.signed else _tiled_matrix(self.system)
             with executor_for(1) as executor:
                 self._tiled[dtype] = executor.run(_build, _Setup(matrix, self.preconditioned, dtype, self.options.seed))
-        return self._tiled[dtype]
+        return replace(self._tiled[dtype], width=self.options.tile_width)
 
     def solve(self, B: Matrix, rtol: float) -> tuple[Matrix, int]:
         """Return X with M X = B; columns that float32 leaves behind go to float64, then to a direct solver."""

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from halfmoon.runtime.execution import executor_for
 from halfmoon.runtime.executor import Executor
-from halfmoon.runtime.lanes import WIDTH
 from halfmoon.runtime.progress import report
 from halfmoon.solvers._base import LandmarkBlock
 from halfmoon.solvers._certificate import BoundKind, error_norms, even_bound, largest, odd_bound, row_bound
@@ -28,7 +27,7 @@ from halfmoon.solvers._options import SolveOptions
 from halfmoon.solvers._probable_floor import FAILURE_PROBABILITY, probable_floor
 from halfmoon.solvers._system import ROUNDOFF
 from halfmoon.solvers._tile_chain import Chain, Level, Pilot, run_pilot, run_tile
-from halfmoon.solvers._tiled import TiledSystem, tiles_of
+from halfmoon.solvers._tiled import TiledSystem
 
 __all__ = ["TiledLandmarkBlocks"]
 
@@ -127,7 +126,7 @@ class TiledLandmarkBlocks:
         op = self.tiled.op
         joined = self.S[op.mass[self.S] * op.share[op.label[self.S]] != 1.0]
         S = joined if joined.size else self.S
-        return S[:: -(-len(S) // WIDTH)]
+        return S[:: -(-len(S) // self.tiled.width)]
 
     def _choose_floor(self, pilot: Pilot, executor: Executor) -> tuple[BoundKind, float]:
         """Return the cheapest bound on the spectrum whose goals float64 can reach, or else the strongest."""
@@ -180,7 +179,7 @@ class TiledLandmarkBlocks:
         """Run the chain of every tile; return the levels, the largest iteration count and whether all arrived."""
         m, done, worst, n_iter, arrived = len(self.S), 0, 0.0, 0, True
         parts: list[list[Level]] = []
-        tiles = tiles_of(m)
+        tiles = self.tiled.tiles_of(m)
         for tile, (levels, steps, reached) in zip(tiles, executor.map(run_tile, chain, tiles), strict=True):
             parts.append(levels)
             n_iter, arrived, done = max(n_iter, steps), arrived and reached, tile.stop

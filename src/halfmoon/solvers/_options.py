@@ -9,6 +9,7 @@ from typing import Any
 
 from halfmoon._validation import check_integer, check_real
 from halfmoon.runtime.executor import thread_count
+from halfmoon.runtime.lanes import WIDTH
 from halfmoon.runtime.memory import allowance
 from halfmoon.runtime.storable import storable
 
@@ -61,6 +62,12 @@ class SolveOptions:
         """Number of threads to use: no more than this context allows to hold columns."""
         allowed, count = allowance(), thread_count(self.n_jobs)
         return count if allowed is None else min(count, allowed.threads)
+
+    @property
+    def tile_width(self) -> int:
+        """Columns that a thread solves for at one time: half of the usual ones where this context has little memory."""
+        allowed = allowance()
+        return WIDTH if allowed is None else allowed.tile_width
 
     @property
     def memory(self) -> int:

@@ -1,15 +1,14 @@
 """A lower bound on the spectrum of R off its modes that fails with a known, tiny probability, for certificates.
 
-A standard normal column y has |v'y| <= t with probability at most t sqrt(2 / pi) for the eigenvector
-v of the smallest eigenvalue lambda. After m solves |R^-m y| >= lambda^-m |v'y|. So unless all of the s columns are
-unlucky, lambda^-m t <= max |R^-m y| (Dixon 1983); with s = 16 the chance of that is (t sqrt(2 / pi))^16.
+A standard normal column y has |v'y| <= t with probability at most t sqrt(2 / pi) for the eigenvector v of the smallest
+eigenvalue lambda. After m solves |R^-m y| >= lambda^-m |v'y|. So unless all of the s columns of a tile are unlucky,
+lambda^-m t <= max |R^-m y| (Dixon 1983); the chance of that is (t sqrt(2 / pi))^s.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from halfmoon.runtime.lanes import WIDTH
 from halfmoon.solvers._numba.tile import squared_norms
 from halfmoon.solvers._tile_chain import mass_times
 from halfmoon.solvers._tiled import TiledSystem, random_rhs
@@ -17,7 +16,6 @@ from halfmoon.solvers._tiled import TiledSystem, random_rhs
 __all__ = ["FAILURE_PROBABILITY", "probable_floor"]
 
 FAILURE_PROBABILITY = 1e-12
-LUCK = FAILURE_PROBABILITY ** (1 / WIDTH) * np.sqrt(np.pi / 2)  # the t of the module's docstring
 SOLVES = 5  # m
 SAFE = 1.0 + 1e-6  # far above the rounding of the sums here
 
@@ -29,21 +27,21 @@ def probable_floor(prepared: tuple[TiledSystem, int]) -> float:
     Solves are inexact: with residuals rho_k the computed norm N obeys lambda^-m t <= N + sum_k lambda^-(m-k+1) rho_k.
     """
     tiled, seed = prepared
-    space = tiled.workspace()
+    space, t = tiled.workspace(), FAILURE_PROBABILITY ** (1 / tiled.width) * np.sqrt(np.pi / 2)
     random_rhs(tiled, seed, space.b)
     norms, residuals = [float(np.sqrt(squared_norms(tiled.op, -1, space.b).max()))], []
     for _ in range(SOLVES):
-        result = tiled.solve_tile(space, 0.01 * LUCK * norms[-1] / np.sqrt(tiled.n))
+        result = tiled.solve_tile(space, 0.01 * t * norms[-1] / np.sqrt(tiled.n))
         residuals.append(float((result.norms + result.rounding).max()))
         norms.append(float(np.sqrt(squared_norms(tiled.op, 1, space.x).max())))
         mass_times(tiled.op, space.x, space.b)
-    return 1.0 / (SAFE * _largest_inverse(norms[-1], residuals)) if np.isfinite(norms[-1]) else 0.0
+    return 1.0 / (SAFE * _largest_inverse(t, norms[-1], residuals)) if np.isfinite(norms[-1]) else 0.0
 
 
-def _largest_inverse(size: float, residuals: list[float]) -> float:
-    """Return the largest u with u^m LUCK <= size + sum_k u^(m-k+1) rho_k, or infinity."""
+def _largest_inverse(t: float, size: float, residuals: list[float]) -> float:
+    """Return the largest u with u^m t <= size + sum_k u^(m-k+1) rho_k, or infinity."""
     m = len(residuals)
-    polynomial = np.array([LUCK, *([0.0] * m)])
+    polynomial = np.array([t, *([0.0] * m)])
     polynomial[:m] -= residuals
     polynomial[m] -= size
     if not polynomial[0] > 0.0 or not np.isfinite(polynomial).all():

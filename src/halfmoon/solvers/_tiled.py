@@ -18,7 +18,7 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from halfmoon.runtime.checkpoint import kept
 from halfmoon.runtime.executor import Executor, stop_flag
-from halfmoon.runtime.lanes import WIDTH
+from halfmoon.runtime.lanes import WIDTH, typed
 from halfmoon.solvers._approx_cholesky import approximate_cholesky
 from halfmoon.solvers._numba.cg import Factor, column_gradients, conjugate_gradients
 from halfmoon.solvers._numba.renumbering import renumber
@@ -32,7 +32,7 @@ from halfmoon.solvers._numba.tile import (
     start,
 )
 
-__all__ = ["Modes", "TileResult", "TiledMatrix", "TiledSystem", "Workspace", "tiles_of", "workspace"]
+__all__ = ["Modes", "TileResult", "TiledMatrix", "TiledSystem", "Workspace", "workspace"]
 
 Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]
@@ -87,12 +87,13 @@ class _Scratch(threading.local):
 _scratch = _Scratch()
 
 
-def workspace(n: int, dtype: str) -> Workspace:
+def workspace(n: int, width: int, dtype: str) -> Workspace:
     """Return the arrays of this thread for tiles of n rows."""
     space = _scratch.space
-    if space is None or space.b.shape[0] != n or space.r.dtype != np.dtype(dtype):
-        doubles = [np.zeros((n, WIDTH)) for _ in range(2)]
-        space = _scratch.space = Workspace(*doubles, *(np.zeros((n, WIDTH), dtype) for _ in range(4)))
+    if space is None or space.b.shape != (n, width) or space.r.dtype != np.dtype(dtype):
+        space = _scratch.space = None  # before the next one is made
+        doubles = [np.zeros((n, width)) for _ in range(2)]
+        space = _scratch.space = Workspace(*doubles, *(np.zeros((n, width), dtype) for _ in range(4)))
     return space
 
 
@@ -100,9 +101,9 @@ def workspace(n: int, dtype: str) -> Workspace:
 class TileResult:
     """What is known after the solve of one tile."""
 
-    norms: Vector  # (WIDTH,) norm of the residual of R, as computed
-    rounding: Vector  # (WIDTH,) bound on its rounding
-    unit: Vector  # (WIDTH,) factor of the residual that is left in the workspace
+    norms: Vector  # (width,) norm of the residual of R, as computed
+    rounding: Vector  # (width,) bound on its rounding
+    unit: Vector  # (width,) factor of the residual that is left in the workspace
     n_iter: int
     reached: bool
 
@@ -121,6 +122,8 @@ class TiledSystem:
         Row i of a tile is vertex[i]; vertex v is row position[v].
     dtype : {"float32", "float64"}
         Working precision of the iterations.
+    width : int
+        Columns of a tile: 16, or 8 where memory is short.
     """
 
     op: TileOperator
@@ -128,6 +131,7 @@ class TiledSystem:
     vertex: NDArray[np.int64]
     position: NDArray[np.int64]
     dtype: str
+    width: int = WIDTH
 
     @classmethod
     def build(cls, matrix: TiledMatrix, *, preconditioned: bool, dtype: str, seed: int) -> TiledSystem:
@@ -159,26 +163,30 @@ class TiledSystem:
 
     def workspace(self) -> Workspace:
         """Return the arrays of this thread for this system."""
-        return workspace(self.n, self.dtype)
+        return workspace(self.n, self.width, self.dtype)
+
+    def tiles_of(self, columns: int) -> list[slice]:
+        """Return the tiles of so many columns, as slices."""
+        return [slice(first, min(first + self.width, columns)) for first in range(0, columns, self.width)]
 
     def solve_tile(self, space: Workspace, goal: float | Vector) -> TileResult:
         """Solve M x = b for the tile in the workspace until the residual of R has norm <= goal in every column."""
         op = self.op
-        squares, spread = squared_norms(op, -1, space.b).reshape(1, -1), np.zeros((1, WIDTH))
-        goals = np.maximum(np.broadcast_to(np.asarray(goal, dtype=np.float64), (WIDTH,)), TINY**0.5) ** 2
+        squares, spread = squared_norms(op, -1, space.b).reshape(1, -1), np.zeros((1, self.width))
+        goals = np.maximum(np.broadcast_to(np.asarray(goal, dtype=np.float64), (self.width,)), TINY**0.5) ** 2
         unit = _unit(squares)
         space.x[:] = 0.0
-        start(op.scale, space.b, unit, space.r)
+        start(op.scale, typed(space.b), unit, typed(space.r))
         n_iter, limit = 0, ITERATION_LIMIT[self.dtype]
         for _ in range(MAX_CYCLES):
             if np.all(squares <= goals):
                 break
             aim = np.maximum(0.7 * goals, CYCLE_REDUCTION[self.dtype] * squares)
             n_iter += self._iterate(space, (squares > goals)[0], (aim * unit**2)[0], limit)
-            accumulate(op.scale, 1.0 / unit, space.d, space.x)
+            accumulate(op.scale, 1.0 / unit, typed(space.d), typed(space.x))
             project(op, space.x)
-            before, unit, squares = squares, _unit(aim), np.empty((1, WIDTH))
-            residual(op, space.b, space.x, unit, space.r, squares, spread)
+            before, unit, squares = squares, _unit(aim), np.empty((1, self.width))
+            residual(op, typed(space.b), typed(space.x), unit, typed(space.r), squares, spread)
             if not np.all((squares <= goals) | (squares <= 0.25 * before)):
                 break  # a column no longer gets better: this precision cannot do more
         reached = bool(np.all(squares <= goals))
@@ -188,9 +196,9 @@ class TiledSystem:
         """Run CG from the residual in the workspace until |r|^2 <= target; a column or two without their tile."""
         stop = stop_flag()
         if self.factor is not None or active.sum() > NARROW:
-            sums, steps = np.empty((4, 1, WIDTH)), np.zeros((2, 1, WIDTH), self.dtype)
-            work = space.p, space.q, *sums, *steps
-            return int(conjugate_gradients(self.op, self.factor, target, limit, stop, space.r, space.d, *work))
+            tiles = (typed(tile) for tile in (space.r, space.d, space.p, space.q))
+            sums, steps = np.empty((4, 1, self.width)), np.zeros((2, 1, self.width), self.dtype)
+            return int(conjugate_gradients(self.op, self.factor, target, limit, stop, *tiles, *sums, *steps))
         space.d[:], n_iter = 0.0, 0
         for c in np.flatnonzero(active):
             space.d[:, c], steps = column_gradients(self.op, target[c], limit, stop, space.r[:, c].copy())
@@ -204,13 +212,13 @@ class TiledSystem:
         space.b[:, columns:] = 0.0
         squares = squared_norms(self.op, -1, space.b).reshape(1, -1)
         unit = _unit(squares)
-        start(self.op.scale, space.b, unit, space.r)
+        start(self.op.scale, typed(space.b), unit, typed(space.r))
         return self._iterate(space, (squares > 0.0)[0], (reduction * squares * unit**2)[0], limit)
 
     def solve_columns(self, B: Matrix, rtol: float, executor: Executor) -> tuple[Matrix, NDArray[np.bool_], int]:
         """Return X with M X = B, which columns have |r| <= rtol |b| in the norm of R, and the iterations."""
         X, reached, n_iter = np.zeros_like(B), np.empty(B.shape[1], dtype=bool), 0
-        tiles = tiles_of(B.shape[1])
+        tiles = self.tiles_of(B.shape[1])
         for part, solved in zip(tiles, executor.map(_solve_part, (self, B, rtol), tiles), strict=True):
             X[self.vertex, part], reached[part], steps = solved
             n_iter = max(n_iter, steps)
@@ -234,17 +242,12 @@ def _solve_part(prepared: tuple[TiledSystem, Matrix, float], part: slice) -> tup
     return np.ldexp(space.x[:, :columns], exponents), (result.norms <= goal)[:columns], result.n_iter
 
 
-def tiles_of(columns: int) -> list[slice]:
-    """Return the tiles of so many columns, as slices."""
-    return [slice(first, min(first + WIDTH, columns)) for first in range(0, columns, WIDTH)]
-
-
 def random_rhs(tiled: TiledSystem, seed: int, b: Matrix) -> None:
     """Set b <- G^1/2 y for standard normal columns y, off the modes."""
     rng, root = np.random.default_rng(seed), np.sqrt(tiled.op.mass)
     for first in range(0, tiled.n, BLOCK):
         rows = tiled.position[first : first + BLOCK]
-        b[rows] = root[rows, None] * rng.standard_normal((len(rows), WIDTH))
+        b[rows] = root[rows, None] * rng.standard_normal((len(rows), tiled.width))
     project_rhs(tiled.op, b)
 
 

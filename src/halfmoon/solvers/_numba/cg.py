@@ -1,4 +1,4 @@
-"""Conjugate gradients on one tile: WIDTH right-hand sides share every pass over the graph.
+"""Conjugate gradients on one tile: 16 or 8 right-hand sides share every pass over the graph.
 
 The preconditioner is Jacobi (factor None) or an approximate Cholesky factor. Convergence is measured in the norm of the
 residual of R, because that is what the certificate of a landmark block needs.
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from halfmoon.runtime.jit import fast_njit, inner_njit, njit
-from halfmoon.runtime.lanes import WIDTH, add, load, mul, muladd, splat, store, sub, widen, zeros64, zeros_of
+from halfmoon.runtime.lanes import add, load, load_like, mul, muladd, store, sub, widen, zeros64_of, zeros_of
 from halfmoon.solvers._numba.tile import FLUSH, multiply_and_dot
 
 __all__ = ["Factor", "column_gradients", "conjugate_gradients"]
@@ -31,21 +31,21 @@ class Factor(NamedTuple):
 
 @inner_njit
 def apply_jacobi(op, alpha, r, z, rz, rr):
-    # IN op, alpha: (1, WIDTH)  INOUT r, z: s M s p -> P^-1 r  OUT rz, rr: (1, WIDTH) float64
+    # IN op, alpha: (1, width)  INOUT r, z: s M s p -> P^-1 r  OUT rz, rr: (1, width) float64
     """Set r <- r - alpha z, z <- diag^-1 r, rz <- r' z and rr <- |r|^2 in the norm of R."""
     jacobi, norm = op.jacobi, op.norm
     n = jacobi.size
-    a = load(alpha, 0)
-    energy, square = zeros64(), zeros64()
+    a = load_like(alpha, 0, r)
+    energy, square = zeros64_of(r), zeros64_of(r)
     for first in range(0, n, FLUSH):
         energy_part, square_part = zeros_of(r), zeros_of(r)
         for i in range(first, min(first + FLUSH, n)):
             ri = sub(load(r, i), mul(a, load(z, i)))
             store(r, i, ri)
-            zi = mul(splat(jacobi[i]), ri)
+            zi = mul(jacobi[i], ri)
             store(z, i, zi)
             energy_part = muladd(zi, ri, energy_part)
-            square_part = muladd(mul(splat(norm[i]), ri), ri, square_part)
+            square_part = muladd(mul(norm[i], ri), ri, square_part)
         energy, square = add(energy, widen(energy_part)), add(square, widen(square_part))
     store(rz, 0, energy)
     store(rr, 0, square)
@@ -53,31 +53,31 @@ def apply_jacobi(op, alpha, r, z, rz, rr):
 
 @inner_njit
 def apply_factor(op, factor, alpha, r, z, rz, rr):
-    # IN op, factor, alpha: (1, WIDTH)  INOUT r, z: s M s p -> P^-1 r  OUT rz, rr: (1, WIDTH) float64
+    # IN op, factor, alpha: (1, width)  INOUT r, z: s M s p -> P^-1 r  OUT rz, rr: (1, width) float64
     """Set r <- r - alpha z, z <- (C D C')^-1 r, rz <- r' z and rr <- |r|^2, in one pass down and one up."""
     ptr, ind, value, norm = factor.lower_ptr, factor.lower_ind, factor.lower, op.norm
-    n = r.shape[0]
-    a = load(alpha, 0)
-    total = zeros64()
+    n = norm.size
+    a = load_like(alpha, 0, r)
+    total = zeros64_of(r)
     for first in range(0, n, FLUSH):
         part = zeros_of(r)
         for i in range(first, min(first + FLUSH, n)):
             zi = sub(load(r, i), mul(a, load(z, i)))
             store(r, i, zi)
-            part = muladd(mul(splat(norm[i]), zi), zi, part)
+            part = muladd(mul(norm[i], zi), zi, part)
             for k in range(ptr[i], ptr[i + 1]):
-                zi = muladd(splat(value[k]), load(z, ind[k]), zi)
+                zi = muladd(value[k], load(z, ind[k]), zi)
             store(z, i, zi)
         total = add(total, widen(part))
     store(rr, 0, total)
     ptr, ind, value, inverse = factor.upper_ptr, factor.upper_ind, factor.upper, factor.inverse
-    total = zeros64()
+    total = zeros64_of(r)
     for last in range(n, 0, -FLUSH):
         part = zeros_of(z)
         for i in range(last - 1, max(last - FLUSH, 0) - 1, -1):
-            zi = mul(splat(inverse[i]), load(z, i))
+            zi = mul(inverse[i], load(z, i))
             for k in range(ptr[i], ptr[i + 1]):
-                zi = muladd(splat(value[k]), load(z, ind[k]), zi)
+                zi = muladd(value[k], load(z, ind[k]), zi)
             store(z, i, zi)
             part = muladd(load(r, i), zi, part)
         total = add(total, widen(part))
@@ -85,11 +85,11 @@ def apply_factor(op, factor, alpha, r, z, rz, rr):
 
 
 @inner_njit
-def advance(alpha, beta, z, p, x):
-    # IN alpha, beta: (1, WIDTH), z  INOUT p, x
+def advance(n, alpha, beta, z, p, x):
+    # IN n: rows, alpha, beta: (1, width), z  INOUT p, x
     """Set x <- x + alpha p, then p <- z + beta p."""
-    a, b = load(alpha, 0), load(beta, 0)
-    for i in range(p.shape[0]):
+    a, b = load_like(alpha, 0, p), load_like(beta, 0, p)
+    for i in range(n):
         pi = load(p, i)
         store(x, i, muladd(a, pi, load(x, i)))
         store(p, i, muladd(b, pi, load(z, i)))
@@ -99,23 +99,23 @@ def advance(alpha, beta, z, p, x):
 def conjugate_gradients(
     op,  # IN     TileOperator
     factor,  # IN     Factor or None
-    target,  # IN     (WIDTH,) wanted |r|^2 in the norm of R
+    target,  # IN     (width,) wanted |r|^2 in the norm of R
     limit,  # IN     most iterations
     stop,  # IN     (1,) uint8: becomes 1 when the caller no longer wants the answer
-    r,  # INOUT  (n, WIDTH) residual
-    x,  # OUT    (n, WIDTH) solution
-    p,  # WORK   (n, WIDTH)
-    q,  # WORK   (n, WIDTH)
-    pq,  # WORK   (1, WIDTH) float64
-    rz,  # WORK   (1, WIDTH) float64
-    rr,  # WORK   (1, WIDTH) float64
-    old,  # WORK   (1, WIDTH) float64
-    alpha,  # WORK   (1, WIDTH), all 0
-    beta,  # WORK   (1, WIDTH)
+    r,  # INOUT  (n, width) residual
+    x,  # OUT    (n, width) solution
+    p,  # WORK   (n, width)
+    q,  # WORK   (n, width)
+    pq,  # WORK   (1, width) float64
+    rz,  # WORK   (1, width) float64
+    rr,  # WORK   (1, width) float64
+    old,  # WORK   (1, width) float64
+    alpha,  # WORK   (1, width), all 0
+    beta,  # WORK   (1, width)
 ):
     """Solve s M s x = r by preconditioned CG; return the iterations made. Columns that have converged stand still."""
-    zero = zeros_of(x)
-    for i in range(x.shape[0]):
+    n, zero = op.diag.size, zeros_of(x)
+    for i in range(n):
         store(x, i, zero)
         store(p, i, zero)
         store(q, i, zero)
@@ -125,15 +125,15 @@ def conjugate_gradients(
         else:
             apply_factor(op, factor, alpha, r, q, rz, rr)
         reached = True
-        for c in range(WIDTH):
+        for c in range(target.size):
             beta[0, c] = rz[0, c] / old[0, c] if alpha[0, c] > 0.0 else 0.0
             reached = reached and rr[0, c] <= target[c]
-        advance(alpha, beta, q, p, x)
+        advance(n, alpha, beta, q, p, x)
         if reached or iteration == limit or stop[0]:
             return iteration
         multiply_and_dot(op, p, q, pq)
         moving = False
-        for c in range(WIDTH):
+        for c in range(target.size):
             active = rr[0, c] > target[c] and pq[0, c] > 0.0 and rz[0, c] > 0.0
             moving = moving or active
             alpha[0, c] = rz[0, c] / pq[0, c] if active else 0.0

@@ -1,4 +1,6 @@
-"""Tiles: C-ordered (n, WIDTH) arrays, one row of lanes per vertex, and the operator M = L + diag(excess) on them.
+"""Tiles: C-ordered (n, 16) or (n, 8) arrays, one row of lanes per vertex, and M = L + diag(excess) on them.
+
+Compiled functions get a tile as `lanes.typed` returns it; numbers per column are plain arrays.
 
 The systems are M z = b. R = G^-1/2 M G^-1/2 (G = diag(mass)) is what the regularisers invert:
 R^-1 y = G^1/2 M^-1 G^1/2 y. On a component C with `share` = 1 / mass(C) the mode 1_C is projected out of everything; a
@@ -23,17 +25,17 @@ from numpy.typing import NDArray
 
 from halfmoon.runtime.jit import inner_njit, njit
 from halfmoon.runtime.lanes import (
-    WIDTH,
     absolute,
     add,
     load,
+    load_like,
     mul,
     muladd,
-    splat,
     store,
     sub,
+    typed,
     widen,
-    zeros64,
+    zeros64_of,
     zeros_of,
 )
 
@@ -89,7 +91,7 @@ def _neighbor_sum(ptr, ind, weight, x, i):
     def weighted(ptr, ind, weight, x, i):
         total = zeros_of(x)
         for k in range(ptr[i], ptr[i + 1]):
-            total = muladd(splat(weight[k]), load(x, ind[k]), total)
+            total = muladd(weight[k], load(x, ind[k]), total)
         return total
 
     return ones if isinstance(weight, types.NoneType) else weighted
@@ -98,17 +100,17 @@ def _neighbor_sum(ptr, ind, weight, x, i):
 @overload(edge_sums64, inline="always")
 def _edge_sums64(ptr, ind, weight64, constant, x, i):
     def ones(ptr, ind, weight64, constant, x, i):
-        total, size, xi = zeros64(), zeros64(), load(x, i)
+        total, size, xi = zeros_of(x), zeros_of(x), load(x, i)
         for k in range(ptr[i], ptr[i + 1]):
             gap = sub(xi, load(x, ind[k]))
             total = add(total, gap)
             size = add(size, absolute(gap))
-        return mul(splat(constant), total), mul(splat(constant), size)
+        return mul(constant, total), mul(constant, size)
 
     def weighted(ptr, ind, weight64, constant, x, i):
-        total, size, xi = zeros64(), zeros64(), load(x, i)
+        total, size, xi = zeros_of(x), zeros_of(x), load(x, i)
         for k in range(ptr[i], ptr[i + 1]):
-            weight, gap = splat(weight64[k]), sub(xi, load(x, ind[k]))
+            weight, gap = weight64[k], sub(xi, load(x, ind[k]))
             total = muladd(weight, gap, total)
             size = muladd(weight, absolute(gap), size)
         return total, size
@@ -119,19 +121,19 @@ def _edge_sums64(ptr, ind, weight64, constant, x, i):
 @inner_njit
 def multiply_and_dot(
     op,  # IN
-    p,  # IN   (n, WIDTH)
-    q,  # OUT  (n, WIDTH)
-    pq,  # OUT  (1, WIDTH) float64
+    p,  # IN   (n, width)
+    q,  # OUT  (n, width)
+    pq,  # OUT  (1, width) float64
 ):
     """Set q <- s M s p and pq <- sum over rows of p q."""
     ptr, ind, weight, diag = op.ptr, op.ind, op.weight, op.diag
     n = diag.size
-    total = zeros64()
+    total = zeros64_of(p)
     for first in range(0, n, FLUSH):
         part = zeros_of(p)
         for i in range(first, min(first + FLUSH, n)):
             pi = load(p, i)
-            qi = sub(mul(splat(diag[i]), pi), neighbor_sum(ptr, ind, weight, p, i))
+            qi = sub(mul(diag[i], pi), neighbor_sum(ptr, ind, weight, p, i))
             store(q, i, qi)
             part = muladd(pi, qi, part)
         total = add(total, widen(part))
@@ -141,26 +143,26 @@ def multiply_and_dot(
 @njit
 def residual(
     op,  # IN
-    b,  # IN   (n, WIDTH) float64
-    x,  # IN   (n, WIDTH) float64
-    unit,  # IN   (1, WIDTH) float64: factor of each column of r, so that float32 holds it
-    r,  # OUT  (n, WIDTH) working precision: unit s (b - M x), rounded once
-    norms,  # OUT  (1, WIDTH) float64: |b - M x|^2 in the norm of R, sum_i (b - M x)_i^2 / mass_i
-    rounding,  # OUT  (1, WIDTH) float64: bound on the squared norm of the rounding of b - M x
+    b,  # IN   (n, width) float64
+    x,  # IN   (n, width) float64
+    unit,  # IN   (1, width) float64: factor of each column of r, so that float32 holds it
+    r,  # OUT  (n, width) working precision: unit s (b - M x), rounded once
+    norms,  # OUT  (1, width) float64: |b - M x|^2 in the norm of R, sum_i (b - M x)_i^2 / mass_i
+    rounding,  # OUT  (1, width) float64: bound on the squared norm of the rounding of b - M x
 ):
     """Compute the residual of R from that of M, by edges, with its size and the size of its rounding."""
     ptr, ind, weight64, constant, excess64 = op.ptr, op.ind, op.weight64, op.constant, op.excess64
     scale, mass, gamma = op.scale, op.mass, op.rounding
-    units = load(unit, 0)
-    total, spread = zeros64(), zeros64()
+    units = load_like(unit, 0, b)
+    total, spread = zeros_of(b), zeros_of(b)
     for i in range(mass.size):
-        bi, ei = load(b, i), mul(splat(excess64[i]), load(x, i))
+        bi, ei = load(b, i), mul(excess64[i], load(x, i))
         flow, size = edge_sums64(ptr, ind, weight64, constant, x, i)
         ri = sub(sub(bi, flow), ei)
-        store(r, i, mul(mul(splat(scale[i]), units), ri))
-        over_mass = splat(1.0 / mass[i])
+        store(r, i, mul(mul(scale[i], units), ri))
+        over_mass = 1.0 / mass[i]
         total = muladd(mul(over_mass, ri), ri, total)
-        size = mul(splat(gamma[i]), add(add(size, absolute(ei)), absolute(bi)))
+        size = mul(gamma[i], add(add(size, absolute(ei)), absolute(bi)))
         spread = muladd(mul(over_mass, size), size, spread)
     store(norms, 0, total)
     store(rounding, 0, spread)
@@ -169,14 +171,14 @@ def residual(
 @njit
 def start(
     scale,  # IN   (n,) float64
-    b,  # IN   (n, WIDTH) float64
-    unit,  # IN   (1, WIDTH) float64
-    r,  # OUT  (n, WIDTH) working precision: unit s b
+    b,  # IN   (n, width) float64
+    unit,  # IN   (1, width) float64
+    r,  # OUT  (n, width) working precision: unit s b
 ):
     """Set the first residual, that of x = 0."""
-    units = load(unit, 0)
+    units = load_like(unit, 0, b)
     for i in range(scale.size):
-        store(r, i, mul(mul(splat(scale[i]), units), load(b, i)))
+        store(r, i, mul(mul(scale[i], units), load(b, i)))
 
 
 @njit
@@ -185,59 +187,59 @@ def subtract_modes(
     factor,  # IN     (n,) float64
     label,  # IN     (n,)
     share,  # IN     (components,)
-    sums,  # WORK   (components, WIDTH) float64, all 0
-    x,  # INOUT  (n, WIDTH) float64
+    sums,  # WORK   (components, width) float64, all 0
+    x,  # INOUT  (n, width) float64
 ):
     """Set x <- x - factor share_C (sum over C of weight x), for every component C and column."""
     for i in range(weight.size):
-        store(sums, label[i], muladd(splat(weight[i]), load(x, i), load(sums, label[i])))
+        store(sums, label[i], muladd(weight[i], load(x, i), load(sums, label[i])))
     for k in range(share.size):
-        store(sums, k, mul(splat(share[k]), load(sums, k)))
+        store(sums, k, mul(share[k], load(sums, k)))
     for i in range(label.size):
-        store(x, i, sub(load(x, i), mul(splat(factor[i]), load(sums, label[i]))))
+        store(x, i, sub(load(x, i), mul(factor[i], load(sums, label[i]))))
 
 
 def project(op: TileOperator, x: NDArray[np.float64]) -> None:
     """Set x <- x - 1_C (mass' x)_C / mass(C): solutions of M z = b, off the modes."""
-    sums = np.zeros((op.share.size, WIDTH))
-    subtract_modes(op.mass, np.ones(op.mass.size), op.label, op.share, sums, x)
+    sums = np.zeros((op.share.size, x.shape[1]))
+    subtract_modes(op.mass, np.ones(op.mass.size), op.label, op.share, typed(sums), typed(x))
 
 
 def project_rhs(op: TileOperator, b: NDArray[np.float64]) -> None:
     """Set b <- b - mass (1' b)_C / mass(C): right-hand sides orthogonal to the modes."""
-    sums = np.zeros((op.share.size, WIDTH))
-    subtract_modes(np.ones(op.mass.size), op.mass, op.label, op.share, sums, b)
+    sums = np.zeros((op.share.size, b.shape[1]))
+    subtract_modes(np.ones(op.mass.size), op.mass, op.label, op.share, typed(sums), typed(b))
 
 
 @njit
 def accumulate(
     scale,  # IN     (n,) float64
-    inverse,  # IN     (1, WIDTH) float64: 1 / unit of the residual that d answers
-    d,  # IN     (n, WIDTH) working precision
-    x,  # INOUT  (n, WIDTH) float64
+    inverse,  # IN     (1, width) float64: 1 / unit of the residual that d answers
+    d,  # IN     (n, width) working precision
+    x,  # INOUT  (n, width) float64
 ):
     """Set x <- x + s d / unit."""
-    inverses = load(inverse, 0)
+    inverses = load_like(inverse, 0, d)
     for i in range(scale.size):
-        store(x, i, muladd(mul(splat(scale[i]), inverses), widen(load(d, i)), load(x, i)))
+        store(x, i, muladd(mul(scale[i], inverses), widen(load(d, i)), load(x, i)))
 
 
 @njit
 def weighted_squares(
     weight,  # IN   (n,) float64
-    x,  # IN   (n, WIDTH) float64
-    squares,  # OUT  (1, WIDTH) float64
+    x,  # IN   (n, width) float64
+    squares,  # OUT  (1, width) float64
 ):
     """Set squares <- sum_i weight_i x_i^2 column by column."""
-    total = zeros64()
+    total = zeros_of(x)
     for i in range(weight.size):
         xi = load(x, i)
-        total = muladd(mul(splat(weight[i]), xi), xi, total)
+        total = muladd(mul(weight[i], xi), xi, total)
     store(squares, 0, total)
 
 
 def squared_norms(op: TileOperator, power: int, x: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return |G^(power/2) x|^2 column by column: of solutions (+1) and right-hand sides (-1), in the norm of R."""
-    squares = np.empty((1, WIDTH))
-    weighted_squares(op.mass if power > 0 else 1.0 / op.mass, x, squares)
+    squares = np.empty((1, x.shape[1]))
+    weighted_squares(op.mass if power > 0 else 1.0 / op.mass, typed(x), squares)
     return squares[0]
