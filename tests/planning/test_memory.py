@@ -8,7 +8,7 @@ from halfmoon.planning import FitSize, fit_memory
 from halfmoon.runtime.memory import Allowance, allowance, allowing
 from halfmoon.solvers import SolveOptions
 
-SIZE = FitSize(rows=100_000, features=784, neighbors=10, landmarks=500, power=2, columns=100, threads=8)
+SIZE = FitSize(rows=100_000, features=32, neighbors=10, landmarks=500, power=2, columns=100, threads=8)
 
 
 @pytest.mark.parametrize("field", ["rows", "neighbors", "landmarks", "threads"])

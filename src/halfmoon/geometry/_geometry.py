@@ -27,7 +27,7 @@ from halfmoon.graph import AppendedIndex, Components, Duplicates, NeighborIndex
 from halfmoon.regularizers import PowerRegularizer, Regularizer
 from halfmoon.runtime.caches import without_caches
 from halfmoon.runtime.execution import piece
-from halfmoon.runtime.memory import give_back
+from halfmoon.runtime.memory import allowance, give_back
 from halfmoon.runtime.storable import storable
 from halfmoon.solvers import SolveOptions
 
@@ -303,6 +303,10 @@ class Geometry:
         T = StoredInterpolation.build(regularizers, self._restrictions, options, folder)
         return replace(self, stored_interpolation=T)
 
+    def prepare_queries(self) -> None:
+        """Build what queries for new points need, so that the first is as fast as the others."""
+        self.index.prepare_queries(min(self.settings.n_neighbors, self.index.n_points))
+
     @property
     def X(self) -> Any:
         """The data."""
@@ -473,8 +477,10 @@ def _build(
     if restrictions.keys() - kept.keys():
         warn_about(Q, worst, settings.eps, labeled)
     give_back()
-    index.prepare_queries(min(settings.n_neighbors, index.n_points))
-    return Geometry(index, W, Q, S, settings, labeled, restrictions)
+    geometry = Geometry(index, W, Q, S, settings, labeled, restrictions)
+    if allowance() is None:  # otherwise after the labels have been learnt: it would lie beside their columns
+        geometry.prepare_queries()
+    return geometry
 
 
 def _kept_restrictions(earlier: Geometry, settings: GeometrySettings, stale: set[str]) -> Mapping[int, Restriction]:

@@ -28,6 +28,7 @@ from halfmoon.graph._queries import CellSearch
 from halfmoon.graph._shards import SHARD, ShardedSearch
 from halfmoon.runtime.caches import without_caches
 from halfmoon.runtime.execution import executor_for
+from halfmoon.runtime.memory import allowance
 from halfmoon.runtime.spool import gather_rows
 from halfmoon.runtime.storable import storable
 
@@ -191,6 +192,8 @@ class NeighborIndex:
             distances, indices = self._distances(*self._search.neighbors_of_data(others))
             recall, sample = self._search.recall, self._search.recall_sample
             method = "approximate" if sample else "exact"  # which takes over if need be
+            if allowance() is not None:  # little memory: the sketch is made anew for other lists, which are rare
+                del self._search
         else:
             distances, indices = self._distances(*without_self(*self._search.query(self.points, others + 1)))
         if not callable(self.metric):  # a function of the user's may well find distinct points equal

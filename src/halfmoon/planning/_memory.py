@@ -8,17 +8,27 @@ beyond the rows themselves, which may lie on disk. Compiling is part of them.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import log2
 
 __all__ = ["TILE", "WORKSPACE", "FitMemory", "FitSize", "fit_memory", "leader_memory"]
 
 START = 70_000_000  # code, its compilation, and the blocks that one pass over the rows holds, but for threads
 PER_THREAD = 6_000_000  # blocks of a thread
-ROW = 400  # bytes per row: sketch, codes, digests, numbers of duplicates
-EDGE = 125  # per row and neighbour: graph, matrix, its differences along edges, factor
+ROW = 400  # bytes per row while neighbours are searched: sketch, codes, digests, numbers of duplicates
+LISTS = 62  # per row and neighbour meanwhile: lists and what becomes of them
+UNION = 1.4  # edges, as each end has them, per neighbour
+FILL = 1.2, 0.067, 1 << 14  # entries of a factor per edge: of so many rows, and what doubling the rows adds
+SETUP = 220, 24, 28  # per row, edge and entry while the factor is made: graph, half-edges, factor twice
+HELD = 190, 16, 16  # afterwards: graph, its edges in the order of the tiles, factor by rows and by columns
+WEIGHTS = 20  # per row and neighbour where edges have different weights
 TILE = 16  # columns of a tile; half as many where memory is short
 TILE_ENTRY = 2 * 8 + 4 * 4  # per row, thread and column of a tile: two arrays in float64, four in float32
 WORKSPACE = TILE * TILE_ENTRY
-COLUMN = 8 * 8  # per row and column that is solved for: right-hand side, solution, residuals
+COLUMN = 2 * 8  # per row and column that is solved for: right-hand side and solution
+VALUES = 3 * 8  # per row and function, when all are solved for
+TOUCHED = 1 << 21  # bytes that the entries of a sparse right-hand side make a page of
+KRYLOV = 45, 400  # per row and neighbour, and per row: powers of few columns in one run, among fewer rows than
+FEW_ROWS = 1 << 21
 LEFT_OVER = 4  # columns more than a tile per thread that are solved for at one time, at most
 QUERY = 100  # per row: digests and cells
 SKETCH = 4.4  # per row and entry of a sketch in panels, which are not quite full
@@ -45,6 +55,10 @@ class FitSize:
         Systems that are solved after the restriction: for labelled rows off the landmarks, or for functions.
     threads : int
         Of the search, and at most of the solves.
+    functions : int, default=10
+        Of which there are values on all rows: classes, or targets.
+    weighted : bool, default=False
+        Whether edges have different weights.
     """
 
     rows: int
@@ -54,6 +68,8 @@ class FitSize:
     power: int
     columns: int
     threads: int
+    functions: int = 10
+    weighted: bool = False
 
 
 @dataclass(frozen=True)
@@ -115,24 +131,24 @@ def fit_memory(size: FitSize, limit: int | None = None) -> FitMemory:
     --------
     >>> from halfmoon.planning import FitSize, fit_memory
     >>> size = FitSize(rows=100_000, features=784, neighbors=5, landmarks=500, power=3, columns=20, threads=8)
-    >>> [(way.threads, way.tile_width) for way in (fit_memory(size), fit_memory(size, 800_000_000))]
+    >>> [(way.threads, way.tile_width) for way in (fit_memory(size), fit_memory(size, 600_000_000))]
     [(8, 16), (8, 8)]
     """
     # Half the columns take less than twice the time per column: they come before half the threads, which hold as much.
     tiles = [(size.threads, TILE), *((threads, TILE // 2) for threads in _halved(size.threads))]
-    for threads, width in tiles:
-        for wide in (True, False):
-            stages = _stages(size, threads, width, wide)
-            if limit is None or max(stages.values()) <= limit:
-                wanted = _column_bytes(size)
-                columns = wanted if limit is None or stages["solves"] + wanted <= limit else 0
-                return FitMemory(stages | {"solves": stages["solves"] + columns}, threads, width, columns, wide)
+    ways = [(size.threads, TILE, True, True), *((*tile, wide, False) for tile in tiles for wide in (True, False))]
+    for threads, width, wide, roomy in ways:
+        stages = _stages(size, threads, width, wide, roomy)
+        if limit is None or max(stages.values()) <= limit:
+            wanted = _column_bytes(size)
+            columns = wanted if limit is None or stages["solves"] + wanted <= limit else 0
+            return FitMemory(stages | {"solves": stages["solves"] + columns}, threads, width, columns, wide)
     return FitMemory(stages, threads, width, 0, wide)
 
 
 def leader_memory(size: FitSize) -> FitMemory:
     """Return the memory of the machine that leads a cluster: it solves pilots on one thread, workers do the rest."""
-    return FitMemory(_stages(size, 1, TILE, True), 1, TILE, 0, True)
+    return FitMemory(_stages(size, 1, TILE, True, True), 1, TILE, 0, True)
 
 
 def _halved(threads: int) -> list[int]:
@@ -143,23 +159,46 @@ def _halved(threads: int) -> list[int]:
     return tried
 
 
-def _stages(size: FitSize, threads: int, width: int, wide: bool) -> dict[str, int]:
-    n, d, m = size.rows, size.features, size.landmarks
+def _stages(size: FitSize, threads: int, width: int, wide: bool, roomy: bool) -> dict[str, int]:
+    """Return the bytes of each stage; `roomy` is a fit that keeps its search and has no limit to keep to."""
+    n, d, m, k = size.rows, size.features, size.landmarks, size.neighbors
     base = START + PER_THREAD * size.threads + (TREE[0] * n * d if d <= TREE[1] else 0)
     sample = SAMPLED * d * max(min(MOST_SAMPLE, SAMPLE // d), LEAST_SAMPLE) + (GRAM[0] * d**2 if d <= GRAM[1] else 0)
     codes = 2 * d if wide and HEAD < d <= GRAM[1] else 0
     sketch = d if d <= NARROW else MOST_COMPONENTS
-    graph = ROW + codes // 2 + EDGE * size.neighbors
-    columns = min(width * threads + LEFT_OVER, size.columns)
-    workspaces = TILE_ENTRY * width * threads
+    search, weights = (ROW + codes // 2 if roomy else 0), (WEIGHTS * k if size.weighted else 0)
+    held = search + _of_graph(size, HELD) + weights
     return {
-        "search": base + sample + n * (ROW + codes + EDGE * size.neighbors // 2),
-        "solves": base + n * (graph + workspaces) + EARLIER * m**2,
-        "queries": base + sample + EARLIER * m**2 + round(n * (graph + QUERY + PANELS * sketch)),
+        "search": base + sample + n * (ROW + codes + LISTS * k),
+        "setup": base + n * (search + _of_graph(size, SETUP) + weights),
+        "solves": base + n * (held + TILE_ENTRY * width * threads + 8 * width) + EARLIER * m**2,
         "labels": base
         + LANDMARKS * m**2
-        + round(n * (graph + QUERY + SKETCH * sketch + workspaces + COLUMN * columns)),
+        + n * held
+        + _labels(size, threads, width, size.columns if roomy else width * threads + LEFT_OVER)
+        + (round(n * (QUERY + SKETCH * sketch)) if roomy else 0),
+        "queries": base
+        + sample
+        + LANDMARKS * m**2
+        + round(n * (held + QUERY + PANELS * sketch + 2 * 8 * size.functions)),
     }
+
+
+def _of_graph(size: FitSize, costs: tuple[int, int, int]) -> int:
+    """Return bytes per row, from those per row, edge and entry of the factor."""
+    row, edge, entry = costs
+    fill = FILL[0] + FILL[1] * max(0.0, log2(size.rows / FILL[2]))
+    return round(row + UNION * size.neighbors * (edge + entry * fill))
+
+
+def _labels(size: FitSize, threads: int, width: int, at_once: int) -> int:
+    """Return the bytes of solves for labelled rows, and for the values of all rows, so many columns at once."""
+    n, tiles = size.rows, threads * width * (TILE_ENTRY + 8)
+    columns, functions = min(size.columns, at_once), min(size.functions, at_once)
+    of_rows = n * (tiles + COLUMN * columns) + min(8 * n, TOUCHED) * columns
+    of_functions = n * max(tiles + VALUES * functions + 8 * size.functions, VALUES * size.functions)
+    krylov = n * (KRYLOV[0] * size.neighbors + KRYLOV[1]) if n <= FEW_ROWS else 0
+    return max(of_rows, of_functions, krylov)
 
 
 def _column_bytes(size: FitSize) -> int:

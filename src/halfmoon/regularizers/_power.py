@@ -12,10 +12,10 @@ from scipy import sparse
 
 from halfmoon._validation import check_flag, check_integer, check_real
 from halfmoon.exceptions import FloatRangeError
-from halfmoon.graph import degrees, laplacian, scaling_degrees
+from halfmoon.graph import degrees, scaling_degrees
 from halfmoon.regularizers._base import GraphRegularizer, Greens, InversePower, Matrix
 from halfmoon.runtime.storable import storable
-from halfmoon.solvers import ROUNDOFF, SolveOptions, System
+from halfmoon.solvers import ROUNDOFF, ShiftedLaplacian, SolveOptions, System
 
 __all__ = ["PowerRegularizer", "laplacian_system"]
 
@@ -119,7 +119,8 @@ def laplacian_system(regularizer: GraphRegularizer, normalized: bool, ridge: flo
     weights = scaling_degrees(regularizer.W / unit_of_W) if normalized else ones
     largest = 1.0 if normalized else float(degrees(regularizer.W).max())
     unit = _power_of_two(max(largest, ridge))
-    W, mu = regularizer.W / (unit_of_W * unit), ridge / unit
+    both, mu = unit_of_W * unit, ridge / unit
+    W = regularizer.W if both == 1.0 else regularizer.W / both
     if float(W.data.min(initial=1.0)) < SMALLEST_WEIGHT:
         raise FloatRangeError(
             f"The weights of the graph go down to {regularizer.W.data.min():.1e}, which float64 cannot relate to the "
@@ -131,7 +132,7 @@ def laplacian_system(regularizer: GraphRegularizer, normalized: bool, ridge: flo
     np.maximum.at(strongest, components.labels, degrees(W) / weights)
     visible = mu > ROUNDOFF * strongest
     return System(
-        M=sparse.csr_array(laplacian(W) + sparse.diags_array(mu * weights * visible[components.labels])),
+        ShiftedLaplacian(W, mu * weights * visible[components.labels]),
         scale=np.sqrt(weights),
         modes=components.modes(weights),
         mode_value=ridge,

@@ -136,7 +136,7 @@ class SpectralRegularizer(GraphRegularizer):
     @cached_property
     def _interval(self) -> tuple[float, float]:
         """An interval that holds the eigenvalues that matter: without 0 where r(0) = 0."""
-        upper = self.system.unit * self.system.norm_bound()
+        upper = self.system.unit * self.system.norm_bound
         if self.mode_inverse > 0.0:
             return 0.0, upper
         direct = prepare(self.system, SolveOptions(solver="direct"))

@@ -16,6 +16,7 @@ from halfmoon._validation import validate_points
 from halfmoon.kernels import SHARED, DataDependentKernel, fit_small, resolve_kernel
 from halfmoon.planning import FitMemory
 from halfmoon.regularizers import Regularizer
+from halfmoon.runtime.memory import allowance
 from halfmoon.runtime.progress import showing
 from halfmoon.runtime.small_algebra import small_algebra
 from halfmoon.runtime.transaction import transaction
@@ -71,6 +72,7 @@ class LapEstimator(FittedEstimator):
                 kernel, base_columns = staged.prepare_refits(staged.fit_kernel(problem.training), memory)
                 problem = _sharing_rows(problem, kernel)
                 staged.adopt(staged.learn(problem, kernel, base_columns=base_columns))
+                _prepare_queries(kernel)
         return self
 
     def prepare(self, X: Any) -> Self:
@@ -107,6 +109,7 @@ class LapEstimator(FittedEstimator):
             memory = predicted_memory(kernel, training, self.max_memory)
             with within_memory(memory, self.max_memory), checkpointed(self.checkpoint, kernel, training):
                 kernel, base_columns = staged.prepare_refits(staged.fit_kernel(training), memory)
+                _prepare_queries(kernel)
             if kernel.method != "budget":
                 training = replace(training, X=kernel.points_)
             staged.__dict__.pop("_learned", None)
@@ -224,7 +227,7 @@ class LapEstimator(FittedEstimator):
             return kernel, None
         left = self.max_memory
         if left is not None and memory is not None:
-            left = max(left - memory.stages["labels"], 1)
+            left = max(left - max(memory.stages["labels"], memory.stages["queries"]), 1)
         return store_for_refits(kernel, self.instant_refits, left)
 
     def shares(self, problem: LearningProblem) -> NDArray[np.float64] | None:
@@ -288,6 +291,12 @@ def _check_distinct(training: TrainingSet) -> None:
 
 def _n_functions(problem: LearningProblem) -> int:
     return 1 if problem.classes is None else len(problem.classes)
+
+
+def _prepare_queries(kernel: DataDependentKernel) -> None:
+    """Build what the first prediction would have to build, where limited memory has kept the geometry from it."""
+    if allowance() is not None:
+        kernel.geometry_.prepare_queries()
 
 
 def _sharing_rows(problem: LearningProblem, kernel: DataDependentKernel) -> LearningProblem:

@@ -51,6 +51,8 @@ def predicted_memory(
         power=check_integer("power", kernel.power, low=1),
         columns=max(training.n_examples, functions + 1),
         threads=thread_count(kernel.n_jobs),
+        functions=functions,
+        weighted=kernel.weights != "binary",
     )
     return fit_memory(size, limit)
 

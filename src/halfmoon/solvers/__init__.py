@@ -18,6 +18,7 @@ from halfmoon.solvers._options import SolveOptions
 from halfmoon.solvers._solve import SOLVERS, check_sdd, prepare, solve_sdd
 from halfmoon.solvers._spectrum import smallest_eigenvalue_bound
 from halfmoon.solvers._system import ROUNDOFF as ROUNDOFF
+from halfmoon.solvers._system import ShiftedLaplacian as ShiftedLaplacian
 from halfmoon.solvers._system import System
 
 __all__ = [

@@ -38,8 +38,7 @@ class ConjugateGradientSolver(DenseChainSolver):
 
     def __init__(self, system: System, options: SolveOptions) -> None:
         self.system, self.options = system, options
-        M = system.M
-        self.signed = np.count_nonzero(M.data > 0.0) > np.count_nonzero(M.diagonal() > 0.0)
+        self.signed = system.is_signed
         self._tiled: dict[str, TiledSystem] = {}
 
     @classmethod
@@ -137,8 +136,6 @@ def _better(exact: LandmarkBlock, iterative: LandmarkBlock) -> LandmarkBlock:
 def _tiled_matrix(system: System) -> TiledMatrix:
     """Return which vertex belongs to which mode; vertices without one share a component of their own."""
     assert system.excess is not None
-    W = off_diagonal(system.M)
-    np.negative(W.data, out=W.data)
     modes = sparse.csr_array(system.modes)
     mass = system.scale**2
     labels = np.full(system.n, modes.shape[1], dtype=np.int64)
@@ -146,7 +143,7 @@ def _tiled_matrix(system: System) -> TiledMatrix:
     volume = np.bincount(labels, weights=mass, minlength=modes.shape[1] + 1)
     share = np.divide(1.0, volume, out=np.zeros_like(volume), where=volume > 0.0)
     share[-1] = 0.0
-    return TiledMatrix(W, system.excess, system.rounding, Modes(mass, labels, share))
+    return TiledMatrix(system.weights, system.excess, system.rounding, Modes(mass, labels, share))
 
 
 def _double_cover(system: System) -> TiledMatrix:

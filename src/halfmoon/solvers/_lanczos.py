@@ -34,7 +34,7 @@ def few_columns(system: System, B: Matrix, power: int, eps: float) -> Matrix | N
     n, columns = B.shape
     if columns > MOST_COLUMNS or n > MOST_VALUES // EVERY:
         return None
-    norm = system.norm_bound()
+    norm = system.norm_bound
     if system.floor * WORST_CONDITION < norm:
         return None
     X = np.zeros_like(B)

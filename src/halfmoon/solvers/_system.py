@@ -24,7 +24,7 @@ from scipy import sparse
 from halfmoon.solvers._nullspace import exact_excess, off_diagonal
 from halfmoon.solvers._tree_floor import tree_floor
 
-__all__ = ["ROUNDOFF", "System"]
+__all__ = ["ROUNDOFF", "ShiftedLaplacian", "System"]
 
 Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]
@@ -41,13 +41,32 @@ class _Edges(NamedTuple):
 
 
 @dataclass(frozen=True)
+class ShiftedLaplacian:
+    """L(W) + diag(shift), made each time it is asked for: beside W it would take as much again."""
+
+    W: sparse.csr_array
+    shift: Vector  # >= 0
+
+    @property
+    def diagonal(self) -> Vector:
+        """The diagonal."""
+        return np.asarray(self.W.sum(axis=1)).ravel() + self.shift
+
+    def matrix(self) -> sparse.csr_array:
+        """Return the matrix."""
+        M = sparse.csr_array(sparse.diags_array(self.diagonal) - self.W)
+        M.sort_indices()
+        return M
+
+
+@dataclass(frozen=True)
 class System:
     """R = S^-1 M S^-1 and what is known of its spectrum.
 
     Attributes
     ----------
-    M : csr_array of shape (n, n)
-        Symmetric p.s.d.; its null space is spanned by `null`.
+    source : csr_array of shape (n, n) or ShiftedLaplacian
+        M, or what it is made from; symmetric p.s.d., and its null space is spanned by `null`.
     scale : ndarray of shape (n,)
         The diagonal of S.
     modes : csr_array of shape (n, count)
@@ -66,7 +85,7 @@ class System:
         The R of the regulariser is `unit` times this R: a power of two that keeps powers of R within float64.
     """
 
-    M: sparse.csr_array
+    source: sparse.csr_array | ShiftedLaplacian
     scale: Vector
     modes: sparse.csr_array
     mode_value: float
@@ -87,13 +106,37 @@ class System:
     @property
     def n(self) -> int:
         """Number of unknowns."""
-        return int(self.M.shape[0])
+        return len(self.scale)
+
+    @property
+    def M(self) -> sparse.csr_array:
+        """The matrix."""
+        return self.source.matrix() if isinstance(self.source, ShiftedLaplacian) else self.source
+
+    @property
+    def is_signed(self) -> bool:
+        """Whether off-diagonals of M are positive."""
+        if isinstance(self.source, ShiftedLaplacian):
+            return False
+        return bool(np.count_nonzero(self.source.data > 0.0) > np.count_nonzero(self.source.diagonal() > 0.0))
+
+    @property
+    def weights(self) -> sparse.csr_array:
+        """The weights W of the graph whose Laplacian M is, but for the excess; M is not signed."""
+        if isinstance(self.source, ShiftedLaplacian):
+            return self.source.W
+        W = off_diagonal(self.source)
+        np.negative(W.data, out=W.data)
+        return W
 
     @cached_property
     def R(self) -> sparse.csr_array:
         """S^-1 M S^-1."""
-        inverse = sparse.diags_array(1.0 / self.scale)
-        return sparse.csr_array(inverse @ self.M @ inverse)
+        R, inverse = self.M, 1.0 / self.scale
+        data = np.repeat(inverse, np.diff(R.indptr))
+        data *= R.data
+        data *= inverse[R.indices]
+        return sparse.csr_array((data, R.indices, R.indptr), shape=R.shape)
 
     def apply(self, X: Matrix) -> Matrix:
         """Return R X."""
@@ -105,8 +148,9 @@ class System:
         s = self.scale[:, None]
         return X - (self.modes @ (self.modes.T @ (s * X))) / s
 
+    @cached_property
     def norm_bound(self) -> float:
-        """Return a bound on the 2-norm of ``|R|``: the largest row sum of the similar matrix ``S^-2 |M|``."""
+        """A bound on the 2-norm of ``|R|``: the largest row sum of the similar matrix ``S^-2 |M|``."""
         return float((np.asarray(abs(self.M).sum(axis=1)).ravel() / self.scale**2).max())
 
     @cached_property
@@ -122,12 +166,18 @@ class System:
 
     def diagonal_uncertainty(self) -> float:
         """Return how much the diagonal of R may be off."""
+        if self.uncertainty == 0.0:
+            return 0.0
         return float((self.uncertainty * self.M.diagonal() / self.scale**2).max())
 
     @cached_property
     def rounding(self) -> Vector:
         """Relative rounding of a sum over the edges of each vertex, of its mass and of what is made from them."""
-        return (np.diff(self.M.indptr) + 8.0) * ROUNDOFF  # twice what rounding to nearest allows
+        if isinstance(self.source, ShiftedLaplacian):
+            entries = np.diff(self.source.W.indptr) + (self.source.diagonal > 0.0)
+        else:
+            entries = np.diff(self.source.indptr)
+        return (entries + 8.0) * ROUNDOFF  # twice what rounding to nearest allows
 
     @cached_property
     def _edges(self) -> _Edges:
