@@ -1,9 +1,10 @@
 """10,000 handwritten digits, a few labels, nothing tuned: errors of halfmoon and of scikit-learn.
 
 Run ``python -m benchmarks.few_labels --data DIR`` (DIR with mnist.npz). Each draw has other rows and other labels,
-drawn uniformly; a draw that misses a class is drawn again. Errors are on the unlabelled rows.
+drawn uniformly; a draw that misses a class is drawn again. With ``--equal`` the rows are the same, and every class has
+equally many labels. Errors are on the unlabelled rows.
 Nothing is chosen by them but the kernel of LabelSpreading, whose default, RBF, fails here.
-Each result is written to few-labels.json at once; started again, it continues there.
+Each result is written to few-labels.json (few-labels-equal.json) at once; started again, it continues there.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ from halfmoon.runtime.atomic_write import atomic_write
 
 N_ROWS, LABELS, DRAWS = 10_000, (20, 30, 50, 100, 300), 10
 Answer = Callable[[np.ndarray, np.ndarray], np.ndarray]
+Draw = tuple[int, np.ndarray, np.ndarray, np.ndarray]  # number of labels, rows, classes, labels
 Errors = dict[str, np.ndarray]  # method -> (numbers of labels, draws), in per cent
 
 
@@ -78,7 +80,18 @@ def draw_labels(y: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarr
             return few
 
 
-def digits_of(data: Path, draw: int) -> Iterator[tuple[int, np.ndarray, np.ndarray, np.ndarray]]:
+def draw_equal_labels(y: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
+    """Return the labels of equally many rows of every class, -1 elsewhere."""
+    classes = np.unique(y)
+    rows = np.concatenate([rng.choice(np.flatnonzero(y == c), count // len(classes), replace=False) for c in classes])
+    few = np.full(len(y), -1)
+    few[rows] = y[rows]
+    return few
+
+
+def digits_of(
+    data: Path, draw: int, *, equal: bool = False
+) -> Iterator[tuple[int, np.ndarray, np.ndarray, np.ndarray]]:
     """Yield, for each number of labels, the number, rows, classes and the labels of a draw."""
     with np.load(data / "mnist.npz") as archive:
         images, digits = archive["X"], archive["y"].astype(int)
@@ -86,15 +99,15 @@ def digits_of(data: Path, draw: int) -> Iterator[tuple[int, np.ndarray, np.ndarr
     rows = rng.choice(len(digits), N_ROWS, replace=False)
     X, y = images[rows] / np.float32(255.0), digits[rows]
     for count in LABELS:
-        yield count, X, y, draw_labels(y, count, rng)
+        yield count, X, y, (draw_equal_labels if equal else draw_labels)(y, count, rng)
 
 
-def measure(data: Path, n_draws: int, results: Path) -> Errors:
+def measure(data: Path, n_draws: int, results: Path, counts: Sequence[int], *, equal: bool) -> Errors:
     """Return the errors of all methods on the same draws; those in the file of results are not computed again."""
     known: dict[str, dict[str, float]] = json.loads(results.read_text()) if results.exists() else {}
     for draw in range(n_draws):
-        for count, X, y, few in digits_of(data, draw):
-            if (key := f"{draw} {count}") in known:
+        for count, X, y, few in digits_of(data, draw, equal=equal):
+            if count not in counts or (key := f"{draw} {count}") in known:
                 continue
             answers = {"LapSVC": LapSVC(random_state=draw).fit(X, few).transduction_}
             answers |= {name: answer(X, few) for name, answer in PEERS.items()}
@@ -103,7 +116,7 @@ def measure(data: Path, n_draws: int, results: Path) -> Errors:
                 file.write(json.dumps(known, indent=1).encode())
             print(key, {name: round(error, 1) for name, error in known[key].items()}, flush=True)
     return {
-        name: np.array([[known[f"{draw} {count}"][name] for draw in range(n_draws)] for count in LABELS])
+        name: np.array([[known[f"{draw} {count}"][name] for draw in range(n_draws)] for count in counts])
         for name in ("LapSVC", *PEERS)
     }
 
@@ -113,16 +126,16 @@ def standard_error(of_method: np.ndarray) -> np.ndarray:
     return of_method.std(axis=1, ddof=1) / np.sqrt(of_method.shape[1])
 
 
-def table(errors: Errors) -> str:
+def table(errors: Errors, counts: Sequence[int]) -> str:
     """Return the table, means and standard errors."""
     lines = ["| labels | " + " | ".join(errors) + " |", "|---|" + "---|" * len(errors)]
-    for i, count in enumerate(LABELS):
+    for i, count in enumerate(counts):
         cells = [f"{e[i].mean():.1f} ± {standard_error(e)[i]:.1f}" for e in errors.values()]
         lines.append(f"| {count} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 
-def draw_figure(errors: Errors, path: Path) -> None:
+def draw_figure(errors: Errors, counts: Sequence[int], path: Path) -> None:
     """Draw the errors against the number of labels."""
     import matplotlib
 
@@ -135,9 +148,9 @@ def draw_figure(errors: Errors, path: Path) -> None:
     for name, number in method_numbers(errors).items():
         mean, error = errors[name].mean(axis=1), standard_error(errors[name])
         look = {"color": color(number), "marker": marker(number), "linestyle": line(number), "capsize": 3}
-        ax.errorbar(LABELS, mean, yerr=error, label=name, linewidth=2.4 if name == "LapSVC" else 1.4, **look)
+        ax.errorbar(counts, mean, yerr=error, label=name, linewidth=2.4 if name == "LapSVC" else 1.4, **look)
     ax.set(xscale="log", xlabel="labels", ylabel="wrong among the unlabelled rows, %", ylim=(0, None))
-    ax.set_xticks(LABELS, [str(count) for count in LABELS])
+    ax.set_xticks(counts, [str(count) for count in counts])
     ax.minorticks_off()
     ax.grid(axis="y", alpha=0.25)
     ax.spines[["top", "right"]].set_visible(False)
@@ -148,17 +161,21 @@ def draw_figure(errors: Errors, path: Path) -> None:
 
 
 def main() -> None:
-    """Run the benchmark, print the table and draw few-labels.png."""
+    """Run the benchmark, print the table and draw a figure."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, required=True, help="folder with mnist.npz")
     parser.add_argument("--draws", type=int, default=DRAWS)
+    parser.add_argument("--labels", type=int, nargs="+", choices=LABELS, default=LABELS)
+    parser.add_argument("--equal", action="store_true", help="draw equally many labels of every class")
     parser.add_argument("--out", type=Path, default=Path("benchmark-results"))
     options = parser.parse_args()
     warnings.simplefilter("ignore")  # disconnected graphs, machines that did not converge: all in the table
     options.out.mkdir(parents=True, exist_ok=True)
-    errors = measure(options.data, options.draws, options.out / "few-labels.json")
-    print(f"Machine: {machine('numpy', 'scikit-learn')}. {options.draws} draws.\n\n{table(errors)}")
-    draw_figure(errors, options.out / "few-labels.png")
+    name = "few-labels-equal" if options.equal else "few-labels"
+    results = options.out / f"{name}.json"
+    errors = measure(options.data, options.draws, results, options.labels, equal=options.equal)
+    print(f"Machine: {machine('numpy', 'scikit-learn')}. {options.draws} draws.\n\n{table(errors, options.labels)}")
+    draw_figure(errors, options.labels, options.out / f"{name}.png")
 
 
 if __name__ == "__main__":

@@ -204,12 +204,46 @@ def write_api_page(app, config):
         page.write_text(text)
 
 
+TARGETS = {
+    name: f"{module}.{name}"
+    for _, _, modules in API
+    for module, names in modules.items()
+    for name in names
+    if not name.islower() or "_" in name  # other names are words too
+}
+
+
+def link_page(app, docname, source):
+    """Turn what is plain Markdown for readers of the repository into links of the site.
+
+    Links to the files of examples lead into the gallery. The first mention of a name of the API leads to its page.
+    """
+    if not app.env.doc2path(docname).endswith(".md") or docname == "changelog":
+        return
+    text = re.sub(r"\((?:\.\./)+examples/(plot_\w+)\.py\)", r"(/auto_examples/\1.rst)", source[0])
+    text = re.sub(r"\((?:\.\./)+examples/\)", "(/auto_examples/index.rst)", text)
+    parts = re.split(r"(^```.*?^```$|^#.*?$)", text, flags=re.MULTILINE | re.DOTALL)  # code and headings stay
+    seen = set()
+
+    def link(mention):
+        name = mention[1]
+        if name not in TARGETS or name in seen:
+            return mention[0]
+        seen.add(name)
+        return f"{{py:obj}}`~{TARGETS[name]}`"
+
+    parts[::2] = [re.sub(r"(?<![\[`])`(\w+)`(?![\]`])", link, part) for part in parts[::2]]
+    source[0] = "".join(parts)
+
+
 def crop_thumbnails(app):
     """Show the left of wide figures in the gallery, at a size that can be read."""
     images = Path(app.srcdir, "auto_examples", "images")
     width, height = sphinx_gallery_conf["thumbnail_size"]
     for thumbnail in images.glob("thumb/*_thumb.png"):
         figure = images / re.sub(r"_thumb\.png$", "_001.png", thumbnail.name)
+        if not figure.exists():  # with plot_gallery=0 nothing was drawn
+            continue
         with Image.open(figure) as image:
             shown = image.convert("RGB").crop((0, 0, min(image.width, image.height * width // height), image.height))
         shown.thumbnail((width, height))
@@ -219,6 +253,7 @@ def crop_thumbnails(app):
 
 
 def setup(app):
-    """Write the API page before Sphinx looks for pages, and thumbnails after the gallery has run."""
+    """Write the API page before Sphinx looks for pages, links as pages are read, thumbnails after the gallery."""
     app.connect("config-inited", write_api_page)
+    app.connect("source-read", link_page)
     app.connect("builder-inited", crop_thumbnails, priority=900)

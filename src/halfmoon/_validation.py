@@ -43,6 +43,8 @@ __all__ = [
 UNLABELED = -1
 LARGEST = 1e150  # of a feature: squares of distances must not overflow
 SMALLEST = 1e-140  # of the largest feature: squares of distances between neighbours must not vanish
+DATES = ("date", "time", "period", "duration")  # how types of dates and times begin in numpy, pandas, arrow and polars
+ADVICE = "Turn text and dates into numbers first, for example with OneHotEncoder, or leave them out."
 BLOCK = 1 << 20  # numbers converted at once
 SCANNED = 1 << 16  # numbers looked at at once, in cache
 UNSCANNED = {"accept_sparse": "csr", "dtype": "numeric", "ensure_all_finite": False}
@@ -62,11 +64,11 @@ def check_array(X: Any, **options: Any) -> Any:
 
 @contextmanager
 def _explained(X: Any) -> Iterator[None]:
-    """Say what is wrong with columns of one name, of vectors and of text: others do in words of their own."""
-    names = [str(name) for name in getattr(X, "columns", ())]
-    repeated = [name for name, count in Counter(names).items() if count > 1]
+    """Say what is wrong with columns of one name, of vectors, dates and text: others do in words of their own."""
+    repeated = [name for name, count in Counter(_column_names(X)).items() if count > 1]
     if repeated:
         raise ValueError(f"X has several columns called {repeated[0]!r}. Rename them, or give an array without names.")
+    _check_no_dates(X)
     try:
         yield
     except (ValueError, TypeError) as error:
@@ -76,11 +78,43 @@ def _explained(X: Any) -> Iterator[None]:
                 f"{column} holds a vector in each row. Give the vectors as the rows of an array: "
                 f"np.stack(list({column}))."
             ) from error
+        found = _first_without_number(X)
+        if found is not None:
+            raise ValueError(f"X must hold numbers, but column {found[0]!r} holds {found[1]!r}. {ADVICE}") from error
         if isinstance(error, TypeError) or "could not convert string" not in str(error):
             raise
-        raise ValueError(
-            f"X must hold numbers: {error}. Turn text into numbers first, with OneHotEncoder say, or leave it out."
-        ) from error
+        raise ValueError(f"X must hold numbers: {error}. {ADVICE}") from error
+
+
+def _column_names(X: Any) -> list[str]:
+    """Return the names of the columns of a data frame; of other data, none."""
+    return [str(name) for name in getattr(X, "columns", ())]
+
+
+def _check_no_dates(X: Any) -> None:
+    """Refuse dates and times: as numbers they would be nanoseconds, and be all that counts."""
+    if hasattr(X, "columns"):
+        dtypes = zip((f"Column {name!r} of X" for name in _column_names(X)), X.dtypes, strict=True)
+    else:
+        dtypes = zip(["X"], [getattr(X, "dtype", "")], strict=True)
+    for name, dtype in dtypes:
+        if str(dtype).lower().startswith(DATES):
+            raise ValueError(
+                f"{name} holds dates or times ({dtype}). Turn them into numbers, such as days since a date, or leave "
+                "them out."
+            )
+
+
+def _first_without_number(X: Any) -> tuple[str, Any] | None:
+    """Return the first column of a data frame with a value that is no number, and that value."""
+    for name in getattr(X, "columns", ()):
+        values = np.asarray(X[name])
+        for value in values.tolist() if values.dtype.kind in "OUS" else ():
+            try:
+                np.float64(value)
+            except (ValueError, TypeError):
+                return str(name), value
+    return None
 
 
 def _column_of_vectors(X: Any) -> str | None:
@@ -120,17 +154,18 @@ def check_points(X: Any, *, minimum: int = 1, to_learn: bool = False) -> Any:
     ...
     ValueError: Input X contains NaN, first in row 0, column 1. ...
     """
-    return _as_points(check_array(X, ensure_min_samples=minimum, input_name="X", **UNSCANNED), to_learn)
+    points = check_array(X, ensure_min_samples=minimum, input_name="X", **UNSCANNED)
+    return _as_points(points, to_learn, _column_names(X))
 
 
 def validate_points(estimator: Any, X: Any, *, reset: bool = True, minimum: int = 1, to_learn: bool = False) -> Any:
     """Return X as `check_points` does, and set or compare the names and the number of features of an estimator."""
     points = validate_data(estimator, X, reset=reset, ensure_min_samples=minimum, **UNSCANNED)
     with _explained(X):
-        return _as_points(points, to_learn)
+        return _as_points(points, to_learn, _column_names(X))
 
 
-def _as_points(X: Any, to_learn: bool) -> Any:
+def _as_points(X: Any, to_learn: bool, names: list[str]) -> Any:
     """Return rows that scikit-learn has looked at, but for their values: these are read once, here."""
     if sparse.issparse(X):
         X = check_features(X)
@@ -138,27 +173,28 @@ def _as_points(X: Any, to_learn: bool) -> Any:
     if X.dtype not in (np.float64, np.float32, np.float16, np.uint8):
         X = X.astype(np.float32 if np.can_cast(X.dtype, np.float32) else np.float64)
     X = np.ascontiguousarray(X)
-    largest = 0.0 if X.dtype == np.uint8 else _largest_of_rows(X)
+    largest = 0.0 if X.dtype == np.uint8 else _largest_of_rows(X, names)
     _check_largest(X, largest)
     return _check_smallest(X, largest) if to_learn else X
 
 
-def _largest_of_rows(X: NDArray[Any]) -> float:
+def _largest_of_rows(X: NDArray[Any], names: list[str]) -> float:
     """Return the size of the largest number in one pass over X; a number that is none is named by row and column."""
     largest = 0.0
     for rows in row_blocks(X, SCANNED):
         of_block = _largest(X[rows])
         if not np.isfinite(of_block):
-            _refuse(X[rows], rows.start)
+            _refuse(X[rows], rows.start, names)
         largest = max(largest, of_block)
     return largest
 
 
-def _refuse(block: NDArray[Any], first: int) -> None:
+def _refuse(block: NDArray[Any], first: int, names: list[str]) -> None:
     row, column = (int(place[0]) for place in np.nonzero(~np.isfinite(block)))
     what = "NaN" if np.isnan(block[row, column]) else "infinity"
+    named = f" ({names[column]!r})" if names else ""
     raise ValueError(
-        f"Input X contains {what}, first in row {first + row}, column {column}. Fill in such numbers, with "
+        f"Input X contains {what}, first in row {first + row}, column {column}{named}. Fill in such numbers, with "
         "SimpleImputer say, or leave their rows out."
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import fields
 from typing import Any, Self
@@ -414,6 +415,12 @@ def fit_small(kernel: DataDependentKernel, X: Any, y: Any = None) -> DataDepende
     if kernel.n_landmarks is not None:
         check_integer("n_landmarks", kernel.n_landmarks, low=1)
     if kernel.graph is None and kernel.n_neighbors >= n:
+        warnings.warn(
+            f"n_neighbors={kernel.n_neighbors} is more than the {n - 1} other rows: every row is linked to all others. "
+            "A graph of all links says nothing about the data; 5 to 20 neighbours are usual.",
+            UserWarning,
+            stacklevel=4,
+        )
         kernel.set_params(n_neighbors=n - 1)
     if kernel.n_landmarks is not None and kernel.n_landmarks > n and isinstance(kernel.landmarks, str):
         kernel.set_params(n_landmarks=n)

@@ -73,6 +73,9 @@ def _remove(temporary: Path) -> None:
 def _place(path: str | os.PathLike[str]) -> Path:
     """Return the file that a path leads to: a link stays, and what it points to is written."""
     place = os.path.realpath(path)
+    folder = os.path.dirname(place)
+    if not os.path.exists(folder):
+        raise FileNotFoundError(errno.ENOENT, "this folder does not exist, create it first", folder)
     circular = os.path.islink(place)
     if circular or (os.path.exists(path) and not os.path.isfile(path)):
         raise OSError(errno.EINVAL, "not a regular file", os.fspath(path))

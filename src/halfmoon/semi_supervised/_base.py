@@ -49,7 +49,7 @@ class LapEstimator(FittedEstimator):
     def read(self, y: Any, n: int) -> tuple[NDArray[np.bool_], NDArray[Any], NDArray[Any] | None]:
         """Return which of the n rows are labelled, the targets of all rows, and the classes (None for regression)."""
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit on labelled and unlabelled rows.
 
         Parameters
@@ -57,7 +57,8 @@ class LapEstimator(FittedEstimator):
         X : array-like, DataFrame or scipy sparse of shape (n, d)
             All the data. Memory maps stay on disk; `halfmoon.open_rows` opens files.
         y : array-like of shape (n,)
-            Labels, or targets. Classifiers read -1, None, NaN or pandas.NA as unlabelled, regressors NaN.
+            Labels, or targets; they must be given. Classifiers read -1, None, NaN or pandas.NA as unlabelled,
+            regressors NaN or None.
         sample_weight : array-like of shape (n,), default=None
             Weights of the labelled rows; a row of weight 0 is left out altogether.
 

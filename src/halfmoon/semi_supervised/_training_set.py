@@ -23,6 +23,7 @@ __all__ = ["TrainingSet", "check_allowed", "class_labels", "label_kind", "label_
 OF_EXAMPLES = ("rows", "targets", "weights", "origins")
 KINDS: dict[str, Any] = {"texts": str, "bytes": bytes, "truth values": (bool, np.bool_), "numbers": Number}
 MISSING_AS_TEXTS = ("", "-1", "None", "nan", "<NA>")  # what numpy, pandas and str() make of them
+MANY = 20  # classes of whole numbers; as many different targets are common
 LARGEST_WEIGHT = 1e300  # of an example: thousands of them, divided by a ridge, must not overflow
 LARGEST_TARGET = 1e200  # coefficients are targets over a ridge, and must not overflow either
 
@@ -97,9 +98,10 @@ class TrainingSet:
         present = np.flatnonzero(weights > 0.0) if merge else np.arange(n)
         labeled = labeled & (weights > 0.0)
         if not labeled.any():
+            what, mark = ("target", "NaN") if targets.dtype.kind == "f" else ("label", "-1, None or NaN")
             raise ValueError(
-                f"None of the {n} rows is labelled. Mark unlabelled rows with -1 (classes) or NaN (targets) and the "
-                "others with their label."
+                f"None of the {n} rows is labelled: no row of positive weight has a {what}. Mark unlabelled rows with "
+                f"{mark} and give the others their {what}."
             )
         points, point = _distinct(X, present, merge)
         return cls(points, X[point < 0], point, **_merged(labeled, point, targets, weights))
@@ -193,9 +195,10 @@ def class_labels(y: Any, n: int) -> tuple[NDArray[np.bool_], NDArray[Any], NDArr
         values = _plain(values)
     if not labeled.any():
         raise ValueError(f"None of the {n} rows is labelled: y holds only -1, NaN or None. Label at least two classes.")
-    check_classification_targets(values)
+    _check_classes(values)
     classes, codes = np.unique(values, return_inverse=True)
     _warn_of_missing(classes)
+    _warn_of_many(classes, len(values))
     if len(classes) < 2:
         signs = " -1 means unlabelled here: encode classes -1 and 1 as 0 and 1." if not labeled.all() else ""
         raise ValueError(
@@ -205,6 +208,28 @@ def class_labels(y: Any, n: int) -> tuple[NDArray[np.bool_], NDArray[Any], NDArr
     numbers = np.full(n, -1, dtype=np.intp)
     numbers[labeled] = codes
     return labeled, classes, numbers
+
+
+def _check_classes(values: NDArray[Any]) -> None:
+    """Refuse labels that are measurements, and of types that no class has."""
+    if values.dtype.kind == "f" and (odd := values[(values != np.floor(values)) | np.isinf(values)]).size:
+        raise ValueError(
+            f"Unknown label type: y holds numbers that are not whole, such as {odd[0]:g}. To predict numbers use "
+            "LapRLSRegressor, where NaN marks rows without a target. Classes are whole numbers or texts."
+        )
+    check_classification_targets(values[:1])  # the type alone: it warns of many classes in words of its own
+
+
+def _warn_of_many(classes: NDArray[Any], n_labeled: int) -> None:
+    """Warn of whole numbers that look like measurements."""
+    count = len(classes)
+    if classes.dtype.kind in "iuf" and count > MANY and 2 * count > n_labeled:
+        warn(
+            f"y holds {count} classes in {n_labeled} labelled rows. If they are numbers to be predicted, use "
+            "LapRLSRegressor, where NaN marks rows without a target.",
+            LabelWarning,
+            stacklevel=3,
+        )
 
 
 def _warn_of_missing(classes: NDArray[Any]) -> None:
@@ -310,7 +335,10 @@ def check_allowed(y: Any, classes: Any) -> None:
 
 def _checked(y: Any) -> Any:
     if y is None:
-        raise ValueError("This estimator requires y to be passed, but the target y is None.")
+        raise ValueError(
+            "This estimator requires y to be passed, but the target y is None. Give one label per row, and -1 or None "
+            "to unlabelled rows (for targets NaN). Without any label, prepare(X) builds the graph."
+        )
     if isinstance(y, list):
         return np.array(y, dtype=object)  # numpy would turn -1 among texts into "-1"
     if hasattr(y, "to_numpy") and hasattr(getattr(y, "dtype", None), "na_value"):
