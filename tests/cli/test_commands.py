@@ -23,7 +23,7 @@ def test_fit_reports_what_it_did(files, halfmoon):
         rf"^Fitted LapSVC to 150 rows, 15 labelled \(149 landmarks\){LAST_LINE}: reported.hm$",
         result.stdout.splitlines()[-1],
     )
-    assert re.search(r"LapSVC: +\d+ of 15 right \(\d+%, standard error \d+ points\)", result.stdout)
+    assert re.search(r"LapSVC: +\d+ of 15 right \(\d+%, 95% interval \d+ to \d+%\)", result.stdout)
     assert re.search(r"most frequent class: +\d+ of 15 right", result.stdout)
     assert "error bound" not in result.stdout  # of a linear system: it is no answer to how good the model is
     assert notes(result) == [
@@ -219,7 +219,7 @@ def test_a_graph_in_pieces_is_noted_with_the_option_that_helps(halfmoon, table, 
 
 def test_diagnose(files, halfmoon):
     text = halfmoon("diagnose flowers.csv --target species").stdout
-    assert text.startswith("LapSVC: 149 distinct rows, 15 labelled")
+    assert text.startswith("LapSVC: 149 different rows, 15 labelled")
     assert "unlabelled rows" in text
     facts = json.loads(halfmoon("diagnose flowers.csv --target species --json").stdout)
     assert sum(facts["component_sizes"]) == 149

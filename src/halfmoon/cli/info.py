@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from halfmoon.cli import _options as o
@@ -24,11 +25,21 @@ def command(model: o.Model, quiet: o.Quiet = False, as_json: o.Json = False) -> 
 
             held = load_any(model)
             facts = _facts_of_table(held) if isinstance(held, TableModel) else _facts(held)
-        for name, value in facts.items():
-            report.show(f"{name.replace('_', ' '):<14} {_text(value)}")
+        for name, value in _lines(facts):
+            report.show(f"{name.replace('_', ' '):<14} {value}")
         for line in quality_lines(held):
             report.show(line)
         report.finish(f"Read a {facts['estimator']}", str(model), **quality_facts(held), **facts)
+
+
+def _lines(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield names and texts; the error bound with what it is about, lest it be taken for that of predictions."""
+    for name, value in facts.items():
+        if name == "error_bound":
+            kind = f" ({facts['bound_kind']})" if "bound_kind" in facts else ""
+            yield "linear systems", f"solved to {value:.1e}{kind}; this says nothing about predictions"
+        elif name != "bound_kind":
+            yield name, _text(value)
 
 
 def _facts_of_table(model: TableModel) -> dict[str, Any]:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from halfmoon.semi_supervised._intervals import of_difference, of_mean, of_share
 from halfmoon.semi_supervised._problem import LearningProblem, winners
 from halfmoon.semi_supervised._report import Score, Verdict
 
@@ -26,6 +27,9 @@ NOTICEABLE = 0.01  # a gain below it is none
 LUCK = 0.001  # chance that "help" is luck; where rows never help, luck alone says it, so that it must be rare
 CONFIDENCE = 0.95  # of upper bounds
 DETECTABLE = 15.5  # (z_0.999 + z_0.8)^2: labels that find a gain in four of five draws
+CLEAR = (
+    1.5  # standard errors from which on an observed gain says how many labels would tell; 0 of 60 says nothing of it
+)
 
 
 @dataclass(frozen=True)
@@ -37,7 +41,8 @@ class Comparison:
     trivial: Score
     n_counted: int
     gain: float
-    gain_error: float
+    gain_low: float
+    gain_high: float
     wins: int | None
     losses: int | None
     verdict: Verdict
@@ -71,20 +76,21 @@ def compare_classes(
     total = int(counted.sum())
     right, plain = (winners(values)[counted] == truth[counted] for values in (model, base))
     wins, losses = int(np.sum(right & ~plain)), int(np.sum(plain & ~right))
-    gain, error = (wins - losses) / max(total, 1), _error_of_mean(right.astype(float) - plain)
     verdict = _verdict_on_classes(wins, losses, total, differ)
-    rate = max((wins + losses) / max(total, 1), float(differ.mean()) if differ.size else 0.0)
+    low, high = of_difference(wins, losses, total)
+    clear = verdict == "cannot be told" and wins - losses > CLEAR * np.sqrt(wins + losses)
     return Comparison(
         model=_share(names[0], right),
         base=_share(names[1], plain),
         trivial=_share("most frequent class", (truth == np.bincount(truth).argmax())[counted]),
         n_counted=total,
-        gain=gain,
-        gain_error=error,
+        gain=(wins - losses) / max(total, 1),
+        gain_low=low,
+        gain_high=high,
         wins=wins,
         losses=losses,
         verdict=verdict,
-        labels_to_tell=_labels_to_tell(rate, max(abs(gain), error), n + total) if verdict == "cannot be told" else None,
+        labels_to_tell=_labels_to_tell(wins, losses, total, float(differ.mean()), n + total) if clear else None,
     )
 
 
@@ -109,7 +115,7 @@ def compare_targets(
     errors = [np.square(values / unit - y) for values in (model, base)] + [np.square(center - y)]
     variance = float(np.var(y)) or float("nan")  # one target, or equal ones: there is nothing to explain
     scores = [
-        Score(name, 1.0 - float(e.mean()) / variance, _error_of_mean(e) / variance)
+        Score(name, 1.0 - float(e.mean()) / variance, *(1.0 - end / variance for end in reversed(of_mean(e))))
         for name, e in zip((*names, "mean of the targets"), errors, strict=True)
     ]
     better = (errors[1] - errors[0]) / variance
@@ -117,20 +123,21 @@ def compare_targets(
     rest = float(np.mean(np.square(differ / unit))) / variance if differ.size else 0.0
     closer = int(np.sum(better > 0.0))
     verdict = _verdict_on_targets(gain, error, closer, len(y), differ.size > 0, rest, 1.0 - scores[1].value)
-    spread = error * np.sqrt(len(y)) if np.isfinite(error) else 1.0
-    likely = max(abs(gain), error if np.isfinite(error) else 0.0, NOTICEABLE)
-    needed = int(min(DETECTABLE * (spread / likely) ** 2, 1e9))
+    low, high = of_mean(better)
+    clear = verdict == "cannot be told" and gain > CLEAR * error
+    needed = int(min(DETECTABLE * len(y) * (error / max(gain, NOTICEABLE)) ** 2, 1e9)) if clear else 0
     return Comparison(
         model=scores[0],
         base=scores[1],
         trivial=scores[2],
         n_counted=len(y),
         gain=gain,
-        gain_error=error,
+        gain_low=low,
+        gain_high=high,
         wins=None,
         losses=None,
         verdict=verdict,
-        labels_to_tell=_rounded(needed, n + len(y)) if verdict == "cannot be told" else None,
+        labels_to_tell=_rounded(needed, n + len(y)) if clear else None,
     )
 
 
@@ -156,9 +163,8 @@ def _no_luck(wins: int, total: int) -> bool:
 
 
 def _share(name: str, right: NDArray[np.bool_]) -> Score:
-    return Score(
-        name, float(right.mean()) if right.size else float("nan"), _error_of_mean(right.astype(float)), int(right.sum())
-    )
+    count = int(right.sum())
+    return Score(name, count / right.size if right.size else float("nan"), *of_share(count, right.size), count)
 
 
 def _error_of_mean(values: Vector) -> float:
@@ -170,10 +176,11 @@ def _upper_share(count: int, total: int) -> float:
     return 1.0 if count >= total else float(stats.beta.ppf(CONFIDENCE, count + 1, total - count))
 
 
-def _labels_to_tell(rate: float, gain: float, most: int) -> int | None:
-    """Return how many labels a sign test needs for a gain like this, if it is worth a point; None: more than `most`."""
-    gain = max(gain, NOTICEABLE) if np.isfinite(gain) else NOTICEABLE
-    return _rounded(int(DETECTABLE * rate / gain**2), most)
+def _labels_to_tell(wins: int, losses: int, total: int, differ: float, most: int) -> int | None:
+    """Return how many labels a sign test needs if the model goes on to win as often where the two differ."""
+    decisive = DETECTABLE * ((wins + losses) / (wins - losses)) ** 2
+    rate = min(differ, (wins + losses) / total)  # of labels that only one of the two gets right
+    return _rounded(int(decisive / max(rate, 1e-6)), most)
 
 
 def _rounded(needed: int, most: int) -> int | None:

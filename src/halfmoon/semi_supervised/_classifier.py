@@ -123,12 +123,11 @@ class LapClassifier(ClassifierMixin, LapEstimator):
 
     def _compare(self, names: tuple[str, str], of_model: Matrix, of_base: Matrix) -> Comparison:
         problem = self.learned_.problem
-        n = problem.training.X.shape[0] - len(np.unique(problem.training.rows))
         held_out, shares = self.held_out_values("base"), self.shares(problem)
         if shares is not None and len(of_base):  # the base kernel knows the shares too
             held_out = held_out + offsets_for_shares(of_base, shares)
         differ = self._differ(of_model, of_base)
-        return compare_classes(problem, self.held_out_values(), held_out, names, differ, n)
+        return compare_classes(problem, self.held_out_values(), held_out, names, differ, problem.training.n_unlabeled)
 
     def _disagreement(self, of_model: Matrix, of_base: Matrix) -> float:
         differ = self._differ(of_model, of_base)

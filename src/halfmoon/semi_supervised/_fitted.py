@@ -167,6 +167,8 @@ class FittedEstimator(BaseEstimator):
             estimator=type(self).__name__,
             n_rows=learned.problem.training.X.shape[0],
             n_labeled=learned.problem.training.n_examples,
+            n_unlabeled=learned.problem.training.n_unlabeled,
+            n_compared=sample.shape[0],
             disagreement=self._disagreement(of_model, of_base),
             how=_how(learned.problem),
             kernel=str(learned.choice),
@@ -199,7 +201,7 @@ class FittedEstimator(BaseEstimator):
         >>> from halfmoon import LapRLSClassifier
         >>> X, y = make_moons(200, noise=0.1, random_state=0)
         >>> print(LapRLSClassifier().fit(X, np.where(np.arange(200) % 20 == 0, y, -1)).diagnose())
-        LapRLSClassifier: 200 distinct rows, 10 labelled; ...
+        LapRLSClassifier: 200 different rows, 10 labelled; ...
           ...
         """
         return Diagnosis.of(self._fitted, self.report_)

@@ -336,9 +336,8 @@ class LapRLSRegressor(RegressorMixin, _Ridge):
 
     def _compare(self, names: tuple[str, str], of_model: Matrix, of_base: Matrix) -> Comparison:
         problem = self.learned_.problem
-        n = problem.training.X.shape[0] - len(np.unique(problem.training.rows))
         model, base = self.held_out_values()[:, 0], self.held_out_values("base")[:, 0]
-        return compare_targets(problem, model, base, names, (of_model - of_base)[:, 0], n)
+        return compare_targets(problem, model, base, names, (of_model - of_base)[:, 0], problem.training.n_unlabeled)
 
     def _disagreement(self, of_model: Matrix, of_base: Matrix) -> float:
         targets = self.learned_.problem.training.targets

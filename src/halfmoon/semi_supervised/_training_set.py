@@ -67,6 +67,11 @@ class TrainingSet:
         return len(self.rows)
 
     @property
+    def n_unlabeled(self) -> int:
+        """Number of points without a label."""
+        return int(self.X.shape[0] - len(np.unique(self.rows)))
+
+    @property
     def X_L(self) -> Any:
         """The labelled rows, in float64."""
         return self.X[self.rows].astype(np.float64)
