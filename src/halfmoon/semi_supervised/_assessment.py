@@ -114,10 +114,7 @@ def compare_targets(
     center = (y.sum() - y) / max(len(y) - 1, 1)  # the mean without each
     errors = [np.square(values / unit - y) for values in (model, base)] + [np.square(center - y)]
     variance = float(np.var(y)) or float("nan")  # one target, or equal ones: there is nothing to explain
-    scores = [
-        Score(name, 1.0 - float(e.mean()) / variance, *(1.0 - end / variance for end in reversed(of_mean(e))))
-        for name, e in zip((*names, "mean of the targets"), errors, strict=True)
-    ]
+    scores = [_r_squared(name, e, variance) for name, e in zip((*names, "mean of the targets"), errors, strict=True)]
     better = (errors[1] - errors[0]) / variance
     gain, error = float(np.nan_to_num(better.mean())), _error_of_mean(better)
     rest = float(np.mean(np.square(differ / unit))) / variance if differ.size else 0.0
@@ -165,6 +162,11 @@ def _no_luck(wins: int, total: int) -> bool:
 def _share(name: str, right: NDArray[np.bool_]) -> Score:
     count = int(right.sum())
     return Score(name, count / right.size if right.size else float("nan"), *of_share(count, right.size), count)
+
+
+def _r_squared(name: str, squares: Vector, variance: float) -> Score:
+    low, high = of_mean(squares)
+    return Score(name, 1.0 - float(squares.mean()) / variance, 1.0 - high / variance, 1.0 - low / variance)
 
 
 def _error_of_mean(values: Vector) -> float:
