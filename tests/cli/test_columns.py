@@ -29,6 +29,20 @@ def test_a_table_of_a_european_excel(files, halfmoon, tmp_path):
     assert written["prediction"].tolist() == ["good", "bad"] * 30
 
 
+def test_tables_that_are_carried_over_are_written_as_they_were(files, halfmoon, tmp_path):
+    model, out = tmp_path / "r.hm", tmp_path / "p.csv"
+    halfmoon(f"fit reviews.csv --target stars --ignore id --out {model}")
+    lines = (files / "reviews.csv").read_text(encoding="utf-8-sig").splitlines()
+    assert halfmoon(f"predict {model} reviews.csv --keep --proba --out {out}").exit_code == 0
+    written = out.read_text().splitlines()
+    assert [line.rsplit(";", 3)[0] for line in written[1:]] == lines[1:]  # decimal commas, zeros and all
+    assert all("," in line.rsplit(";", 1)[1] for line in written[1:])  # probabilities too
+    assert halfmoon(f"suggest {model} reviews.csv --n 5 --out {out} --force").exit_code == 0
+    suggested = out.read_text().splitlines()
+    assert suggested[0] == "row;id;day;price;review;stars"
+    assert all(lines[int(line.split(";")[0])] == line.split(";", 1)[1] for line in suggested[1:])
+
+
 def test_all_columns_are_carried_over(files, halfmoon, flowers_model, tmp_path):
     for suffix, read in (("csv", pd.read_csv), ("parquet", pd.read_parquet), ("feather", pd.read_feather)):
         out = tmp_path / f"p.{suffix}"

@@ -28,7 +28,8 @@ def test_fit_reports_what_it_did(files, halfmoon):
     assert "error bound" not in result.stdout  # of a linear system: it is no answer to how good the model is
     assert notes(result) == [
         "note: text is one-hot encoded: site",
-        "note: 1 missing numbers are replaced by the median of their column: sepal_length",
+        "note: missing numbers become the median of their column: sepal_length (1)",
+        "note: numbers are brought to mean 0 and deviation 1; --no-standardize keeps them as they are",
     ]
 
 
@@ -213,8 +214,7 @@ def test_a_graph_in_pieces_is_noted_with_the_option_that_helps(halfmoon, table, 
     rows = "\n".join(f"{i % 7 + 1000 * (i % 2)},{i % 5},{'ab'[i // 2 % 2] if i < 8 else ''}" for i in range(70))
     path = table(f"a,b,y\n{rows}\n")
     result = halfmoon(f"fit {path} --target y --out {tmp_path / 'm.hm'}")
-    assert re.search(r"note: The graph has \d+ components, and .*\. Raise --neighbors\.", result.stderr)
-    assert "Raise n_neighbors" not in result.stderr
+    assert re.search(r"note: The graph has \d+ components, and .*\. Raise --neighbors\.\n", result.stderr)
 
 
 def test_diagnose(files, halfmoon):
@@ -229,6 +229,9 @@ def test_diagnose(files, halfmoon):
 def test_info(files, halfmoon, flowers_model):
     text = halfmoon("info once.hm").stdout
     assert re.search(r"classes +setosa, versicolor, virginica", text)
+    assert re.search(r"linear systems +solved to \d\.\de-\d+ \(proven\); this says nothing about", text)
+    assert "error_bound" not in text
+    assert "bound kind" not in text
     assert "site: text" in text
 
 
@@ -266,6 +269,39 @@ def test_plan(halfmoon):
     assert facts["planned_seconds"] == pytest.approx(sum(step["seconds"] for step in facts["steps"]))
     assert (facts["rows"], facts["workers"]) == (10**8, 20)
     assert halfmoon(f"{line} --quiet").stdout == ""
+
+
+def test_small_fits_need_no_plan(halfmoon):
+    result = halfmoon("plan --rows 5000 --features 64")
+    assert result.exit_code == 0
+    assert result.stdout.startswith(
+        "5,000 rows are fewer than in any run that was measured; this is the plan for 16,000."
+    )
+    assert re.fullmatch(r"About [\d.]+ s, at most [\d.]+ MB", result.stdout.splitlines()[-1])
+
+
+def test_vectors_in_arrays_are_told_that_they_are_standardised(files, halfmoon):
+    fit = "fit moons.npz --target y --unlabeled -1 --out scaled.hm"
+    note = "note: every feature is brought to mean 0 and deviation 1 by itself; where rows are vectors"
+    assert note in halfmoon(fit).stderr
+    assert note in halfmoon("fit moons.npy --target moon-labels.npy --unlabeled -1 --out scaled.hm").stderr
+    assert note not in halfmoon(f"{fit} --no-standardize").stderr
+
+
+def test_one_of_a_kind_is_singular(files, halfmoon, flowers_model, tmp_path):
+    (tmp_path / "one.csv").write_text("\n".join((files / "test.csv").read_text().splitlines()[:2]) + "\n")
+    for line in ("predict once.hm ONE --out OUT", "explain once.hm ONE", "evaluate once.hm ONE"):
+        text = halfmoon(line.replace("ONE", str(tmp_path / "one.csv")).replace("OUT", str(tmp_path / "p.csv"))).stdout
+        assert re.search(r"1 (labelled )?row\b", text.splitlines()[-1])
+        assert "1 rows" not in text
+
+
+def test_a_cluster_of_an_outlier_is_drawn_again_or_named(files, halfmoon, tmp_path, rng):
+    X = np.concatenate([rng.normal(size=(100, 2)), rng.normal(size=(100, 2)) + 30.0, [[1000.0, 0.0]]])
+    np.savez(tmp_path / "far.npz", X=X)
+    result = halfmoon(f"cluster {tmp_path / 'far.npz'} -k 3 --out {tmp_path / 'c.csv'}")
+    sizes = np.bincount(pd.read_csv(tmp_path / "c.csv")["cluster"])
+    assert min(sizes) >= 7 or "note: a cluster has 1 row only: outliers" in result.stderr
 
 
 def test_rows_on_disk(files, halfmoon):

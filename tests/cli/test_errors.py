@@ -31,15 +31,22 @@ TABLES = {
     "fit flowers.csv --task cluster": "--task cluster needs the number of clusters",
     "fit flowers.csv -t species -k 3": "it needs --task cluster",
     "fit flowers.csv --task cluster -k 3 --tune": "--tune needs labels",
-    "fit flowers.csv --task cluster -k 1000 --ignore species": "n_clusters",
+    "fit flowers.csv --task cluster -k 1000 --ignore species": "--clusters must be between 1 and 150. Got 1000",
+    "fit flowers.csv -t species --ignore Site": "there is no column 'Site'. Did you mean 'site'?",
+    "fit houses.parquet -t price --task classify": "'price' has 38 different numbers, such as",
+    "label houses.parquet -t price --no-browser": "'price' holds quantities, such as",
+    "fit unsorted": "no image is labelled: all 2 are in the folder itself or in 'unlabeled'. Move some into subfolders",
+    "fit sheet.xlsx -t y": "workbooks are not read. Save the sheet as 'CSV UTF-8' in Excel.",
 }
 TEXTS = {
     "a,b,y\n1,2,x\n3,4\n": "line 3 has 2 cells and the header has 3.",
     "a,b,y\n1,2,x\n\n3,4,y,5\n": "line 4 has 4 cells and the header has 3.",
     "a,b,y\n1,2,x\n\n3,oops,\n4,5,y\n6,7,x\n": "line 4, column 'b': 'oops' is not a finite number.",
     "a,b,y\n1,2,x\n3,inf,y\n": "line 3, column 'b': inf is not a finite number.",
-    "a,b,y\n1,2,\n3,4,\n": "no row is labelled: all 2 cells of 'y' are empty.",
-    "a,b,y\n1,2,x\n3,4,\n": "'y' has one class, 'x', on 1 labelled rows.",
+    "a,b,y\n1,2,\n3,4,\n": "no row is labelled: all 2 cells of 'y' are empty. Fill in some, or label rows with",
+    "a,b,y\n1,2,x\n3,4,\n": "'y' has one class, 'x', on 1 labelled row. A classifier needs two: label a row of another",
+    "a;b;y\n1,5;2;x\n2,5;3;y\n12,x;4;\n3,5;4;\n": "line 4, column 'a': '12,x' is not a finite number.",
+    "a,day,y\n1,1.2.2024,x\n2,3O.2.2024,y\n3,4.2.2024,\n": "line 3, column 'day': '3O.2.2024' is no date as the other",
     "a,a,y\n1,2,x\n3,4,\n": "several columns are called 'a'.",
     "1,1,0\n1,2,x\n3,4,\n": "the first line holds numbers.",
     "1,2,0\n1,2,x\n3,4,\n": "the first line holds numbers.",
@@ -61,7 +68,11 @@ def check(result, message):
 
 @pytest.mark.parametrize("line", TABLES)
 def test_bad_requests(files, halfmoon, line):
-    check(halfmoon(f"{line} --out bad.hm"), TABLES[line])
+    (files / "sheet.xlsx").write_text("PK")
+    (files / "unsorted").mkdir(exist_ok=True)
+    for image in sorted((files / "photos").glob("*.png"))[:2]:
+        shutil.copy(image, files / "unsorted")
+    check(halfmoon(line if line.startswith("label") else f"{line} --out bad.hm"), TABLES[line])
     assert not (files / "bad.hm").exists()
 
 
@@ -116,7 +127,7 @@ def test_bad_places(files, halfmoon, flowers_model):
     check(halfmoon("fit flowers.csv -t species --out photos"), "this is a folder")
     check(halfmoon("predict once.hm new.csv --out p.docx"), "Use .csv, .tsv, .parquet, .feather, .npz.")
     check(halfmoon("predict nothere.hm new.csv --out never.csv"), "nothere.hm: no such model file.")
-    check(halfmoon("predict new.csv new.csv --out never.csv"), "not a halfmoon model file")
+    check(halfmoon("predict new.csv once.hm --out never.csv"), "no model file but data. The model comes first")
 
 
 OVERWRITTEN = (
@@ -191,7 +202,7 @@ def test_what_breaks_is_not_the_users_fault(files, halfmoon, monkeypatch):
 USAGE = {
     "fit x.csv": "Missing option '--out'",
     "fit": "Missing argument 'DATA'",
-    "fit x.csv --out m.hm --landmarks 0": "'--landmarks'",
+    "fit x.csv --out m.hm --landmarks 0": "'--landmarks' must be",
     "fit x.csv --out m.hm --task nonsense": "'--task'",
     "fit x.csv --out m.hm --landmrks 5": "No such option: --landmrks",
     "fit x.csv --out": "'--out'",
@@ -214,14 +225,15 @@ def test_mistakes_in_the_command_line(halfmoon, line):
 
 
 PLANS = {
-    "--rows 0 --features 3": "'rows' must be a whole number of at least 16,000. Got 0.0. Write it as 1000000 or 1e6.",
+    "--rows 0 --features 3": "'rows' must be a whole number of at least 16,000. Got 0.",
     "--rows nan --features 3": "'rows' must be a whole number",
     "--rows 1e6 --features 2.5": "'features' must be a whole number of at least 1. Got 2.5.",
     "--rows 1e6 --features 3 --landmarks 1e7": "There are 10,000,000 landmarks for 1,000,000 rows.",
-    "--rows 1e6 --features 3 --workers -2": "'workers' must be a whole number of at least 1. Got -2.0.",
-    "--rows 1e6 --features 3 --threads 0": "'threads' must be a whole number of at least 1. Got 0.0.",
+    "--rows 1e6 --features 3 --workers -2": "'workers' must be a whole number of at least 1. Got -2.",
+    "--rows 1e6 --features 3 --threads 0": "'threads' must be a whole number of at least 1. Got 0.",
     "--rows 1e6 --features 3 --gigabits 0": "'gigabits' must be a positive number. Got 0.0.",
-    "--rows 1e6": "Missing option '--features'",
+    "--rows 1e6": "plan needs the size of the data, in numbers: halfmoon plan --rows N --features N.",
+    "flowers.csv": "flowers.csv: plan reads no data. Name their size: halfmoon plan --rows N --features N.",
     "--rows many --features 3": "'--rows'",
 }
 

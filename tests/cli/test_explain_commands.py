@@ -1,6 +1,7 @@
 """``explain``, ``check-labels`` and ``suggest``: what Python says, with rows counted as people count them."""
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -38,7 +39,7 @@ def test_explain_refuses_what_is_not_there(files, halfmoon, flowers_model):
     assert result.exit_code == 2
     assert "there is no row 151, it has 150 rows" in result.stderr
     result = halfmoon("explain once.hm new.csv --of rose")
-    assert "'rose' is not a class of this model. It has ['setosa', 'versicolor', 'virginica']" in result.stderr
+    assert "'rose' is not a class of this model. It has 'setosa', 'versicolor', 'virginica'" in result.stderr
 
 
 def test_clusters_have_nothing_to_explain(files, halfmoon, tmp_path):
@@ -64,6 +65,8 @@ def test_check_labels_finds_a_wrong_one_in_a_file_and_in_its_model(halfmoon, flo
     assert halfmoon(f"fit {data} -t species -q -o {model}").exit_code == 0
     result = halfmoon(f"check-labels {model} --out {out}")
     assert "of 30 labels look wrong" in result.stdout
+    assert re.search(r"gets \d+ of 30 held-out labels right", result.stdout)  # how far the model is to be trusted
+    assert len(re.findall(r"^  row ", result.stdout, flags=re.M)) == told["suspicious"]  # and no row beside them
     assert pd.read_csv(out).iloc[0, :3].tolist() == [21, "virginica", "setosa"]
 
 
@@ -74,6 +77,12 @@ def test_check_labels_of_images_and_numbers(files, halfmoon):
     told = json.loads(halfmoon("check-labels houses.parquet --target price --json").stdout)
     assert len(told["issues"]) == 40
     assert all(isinstance(issue["suggested"], float) for issue in told["issues"])
+
+
+def test_suggest_says_the_next_step(files, halfmoon, flowers_model, tmp_path):
+    shown = halfmoon(f"suggest once.hm flowers.csv --n 2 --out {tmp_path / 'next.csv'}").stdout
+    assert "Next: fill in 'species' of these rows in flowers.csv, then: halfmoon fit flowers.csv" in shown
+    assert "--target species --out once.hm" in shown
 
 
 def test_suggest_writes_rows_and_columns_of_the_data(files, halfmoon, flowers_model, tmp_path):

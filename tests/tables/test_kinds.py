@@ -15,7 +15,7 @@ from halfmoon import load, save
 from halfmoon.exceptions import DataFileError
 from halfmoon.runtime.spool import is_on_disk
 from halfmoon.tables import Recipe, Table, fit_table, read_table, write_columns
-from halfmoon.tables._dates import AmbiguousDatesError, as_days, date_format
+from halfmoon.tables._dates import AmbiguousDatesError, as_days, date_format, date_slip
 from halfmoon.tables._prepare import plan_preparation, typed_features
 
 pytestmark = pytest.mark.filterwarnings("ignore::halfmoon.exceptions.DisconnectedGraphWarning")
@@ -45,6 +45,23 @@ def as_table(frame, target=None, **how):
 )
 def test_formats_of_dates(cells, form):
     assert date_format(pd.Series(cells)) == form
+
+
+@pytest.mark.parametrize(
+    ("cells", "slip"),
+    [
+        (["31.12.2024", "1.2.2024", "2O.2.2024"], 2),
+        (["soon", "2024-12-31", "2024-12-30"], 0),
+        (["31.12.2024", "1.2.2024", "31.02.2024"], 2),
+        (["31.12.2024", "1.2.2024", "2024-12-31"], 2),
+        (["01/02/2024", "03/04/2024", "-"], 2),
+        (["north", "south", "1.2.2024"], None),
+        (["31.12.2024", "soon"], None),
+        (["31/12/2024", "12/31/2024"], None),
+    ],
+)
+def test_a_slip_among_dates_is_found(cells, slip):
+    assert date_slip(pd.Series(cells)) == slip
 
 
 def test_days_and_months_that_nothing_tells_apart():

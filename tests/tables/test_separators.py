@@ -74,3 +74,14 @@ def test_a_separator_may_be_named(write):
     assert read_table(write("a b\n1 2\n"), separator="space").X.shape == (1, 2)
     with pytest.raises(DataFileError, match=r"line 2 has 1 cells and the header has 2\. The separator is ' '"):
         read_table(write("a b\n1;2\n"), separator="space")
+
+
+def test_a_slip_among_decimal_commas_leaves_the_other_cells_numbers(write):
+    frame = read_table(write("a;b\n1,5;x\n2.000,5;y\n12,x;x\n;y\n")).X
+    assert frame["a"].tolist()[:3] == ["1.5", "2000.5", "12,x"]
+
+
+@pytest.mark.parametrize("mark", ["n/a", "N/A", "#N/A", "NA", "NaN", "nan", "NULL", "null", "?", ""])
+def test_marks_of_missing_values(write, mark):
+    frame = read_table(write(f"a;b\n1,5;x\n{mark};y\n2,5;x\n")).X
+    assert frame["a"].isna().tolist() == [False, True, False]

@@ -92,7 +92,7 @@ def test_a_target_whose_square_overflows_is_refused():
 def test_the_note_on_the_task_names_the_option():
     notes = []
     assert fit_table(as_table([0, 1] * 6), Recipe(), notes.append).task == "classify"
-    assert notes[0] == "the task is to classify, by the values of 'y'; --task names another one"
+    assert notes[0] == "this is classification, by the values of 'y'; --task names another task"
 
 
 def test_bytes_are_the_text_that_they_spell(tmp_path):

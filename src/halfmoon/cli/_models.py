@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from halfmoon.cli._data import need_target, read_data
 from halfmoon.cli._options import Fitting, Reading, Task
 from halfmoon.exceptions import DataFileError
+from halfmoon.runtime.words import counted
 
 if TYPE_CHECKING:
     from halfmoon import DataDependentKernel
@@ -37,9 +38,16 @@ def is_data(path: Path) -> bool:
 def load_any(path: Path) -> Any:
     """Load whatever `halfmoon.save` has written."""
     from halfmoon import load
+    from halfmoon.persistence import is_model_file
+    from halfmoon.tables import IN_SUFFIXES
 
     if not path.is_file():
         raise DataFileError(f"{path}: no such model file.")
+    if path.suffix.lower() in IN_SUFFIXES and not is_model_file(path):
+        raise DataFileError(
+            f"{path}: this is no model file but data. The model comes first, a file that 'halfmoon fit' has written, "
+            "and the data after it."
+        )
     return load(path)
 
 
@@ -59,7 +67,8 @@ def load_model(path: Path) -> TableModel:
 def fit_line(facts: dict[str, Any]) -> str:
     """Return what was fitted, in one phrase."""
     labeled = f", {facts['labeled']:,} labelled" if facts["labeled"] else ""
-    return f"Fitted {facts['estimator']} to {facts['rows']:,} rows{labeled} ({facts['landmarks']} landmarks)"
+    rows, landmarks = counted(facts["rows"], "row"), counted(facts["landmarks"], "landmark")
+    return f"Fitted {facts['estimator']} to {rows}{labeled} ({landmarks})"
 
 
 def unwrapped(model: Any) -> Any:

@@ -89,7 +89,9 @@ DayFirst = Annotated[
 ]
 Separator = Annotated[
     str | None,
-    typer.Option(metavar="CHAR", help="Between the cells of a text file, such as ';' or tab; found unless given."),
+    typer.Option(
+        metavar="CHAR", help="Character between the cells of a text file, such as ';' or tab; found unless given."
+    ),
 ]
 Id = Annotated[
     list[str] | None,
@@ -105,7 +107,8 @@ Standardize = Annotated[
     ),
 ]
 Landmarks = Annotated[
-    int | None, typer.Option(metavar="N", min=1, help="Points at which functions are measured. 500 unless given.")
+    int | None,
+    typer.Option(metavar="N", min=1, help="Rows that stand for all others in the costly steps. 500 unless given."),
 ]
 Neighbors = Annotated[
     int | None, typer.Option(metavar="N", min=1, help="Neighbours in the graph; by default 5, for clusters 10.")
@@ -117,7 +120,9 @@ Out = Annotated[
     ),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace a file that exists.")]
-TaskOfLabels = Annotated[Task | None, typer.Option(help="classify or regress; by default as the target suggests.")]
+TaskOfLabels = Annotated[
+    Task | None, typer.Option(metavar="TASK", help="classify or regress; by default as the target suggests.")
+]
 Seed = Annotated[int, typer.Option(metavar="N", min=0, help="Seed of everything that is drawn.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors, and what --json asks for.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import sys
 import time
 import warnings
@@ -22,6 +23,21 @@ from halfmoon.exceptions import DisconnectedGraphWarning, MissingExtraError
 
 __all__ = ["Report", "reporting"]
 
+FLAGS = {  # what the library calls the data and the values of options
+    r"\bX has\b": "The data have",
+    r"(?:The )?'(\w+)' parameter must be an integer in \[(\d+), (\d+)\]": r"\1 must be between \2 and \3",
+    **{
+        rf"(?:The )?['`]?(?<![\w./-]){name}(?![\w./=-])['`]?(?: parameter)?": flag
+        for name, flag in (
+            ("n_clusters", "--clusters"),
+            ("n_landmarks", "--landmarks"),
+            ("n_neighbors", "--neighbors"),
+            ("max_memory", "--max-memory"),
+            ("day_first", "--day-first"),
+            ("random_state", "--seed"),
+        )
+    },
+}
 FAILED, BAD_INPUT = 1, 2  # exit codes: something broke; the user can fix it
 
 
@@ -100,19 +116,19 @@ class Report:
             with self._lines.showing():
                 yield
 
-    def finish(self, done: str, where: str | None = None, **facts: Any) -> None:
-        """Print the last line: what was done, in which time, and where the result is."""
+    def finish(self, done: str, where: str | None = None, *, timed: bool = True, **facts: Any) -> None:
+        """Print the last line: what was done, in which time unless that says nothing, and where the result is."""
         seconds = time.perf_counter() - self._start
         if self.as_json:
             result = facts | {"seconds": round(seconds, 3), "out": where, "notes": self.notes}
             _print_json({name: value for name, value in result.items() if value is not None})
         elif not self.quiet:
-            took = f" in {seconds:.1f} s" if seconds >= 0.05 else ""
+            took = f" in {seconds:.1f} s" if timed and seconds >= 0.05 else ""
             self._out.print(f"{done}{took}{'' if where is None else f': {where}'}", style="bold")
 
     def fail(self, error: Exception, code: int) -> typer.Exit:
         """Print the error as one line; return what ends the command."""
-        text = " ".join(str(error).split()) or type(error).__name__
+        text = _with_flags(" ".join(str(error).split())) or type(error).__name__
         if code == FAILED:
             text = f"{type(error).__name__}: {text} (HALFMOON_TRACEBACK=1 shows where)"
         if self.as_json:
@@ -157,6 +173,8 @@ def reporting(quiet: bool, as_json: bool) -> Iterator[Report]:
         warnings.simplefilter("default")
         for category in (DeprecationWarning, PendingDeprecationWarning, FutureWarning, ResourceWarning):
             warnings.simplefilter("ignore", category)  # for programmers
+        # scikit-learn's, of targets: what is doubtful about them is said in words of the command line
+        warnings.filterwarnings("ignore", message="The number of unique classes is greater than")
         warnings.showwarning = lambda message, *where, **how: report.note(_as_note(message))
         try:
             yield report
@@ -174,7 +192,14 @@ def _as_note(message: Warning | str) -> str:
     """Return a warning in one line; what Python users may do about it, as people at the command line can."""
     text = " ".join(str(message).split())
     if isinstance(message, DisconnectedGraphWarning):
-        text = text.replace("Raise n_neighbors, or connect them: ", "Raise --neighbors. In Python, connect them: ")
+        text = text.partition(", or connect them: ")[0] + "."
+    return _with_flags(text)
+
+
+def _with_flags(text: str) -> str:
+    """Return a text with parameters of Python as the options that set them."""
+    for pattern, flag in FLAGS.items():
+        text = re.sub(pattern, flag, text)
     return text
 
 

@@ -20,6 +20,7 @@ from rich.progress import (
 
 __all__ = ["StageLines", "show_bars"]
 
+WORTH = 1.0  # seconds from which on a stage of a single step has a line
 NAMES = {"graph": "neighbours"}  # the search that makes the graph finds the neighbours of new rows too
 
 
@@ -91,6 +92,8 @@ class StageLines:
         if stage in self.shown:
             return
         (done, total), now = self.heard[stage], time.perf_counter()
+        if total == 1 and now - self.since < WORTH:
+            return
         self.console.print(f"{NAMES.get(stage, stage)}: {done:,} of {total:,} in {now - self.since:.1f} s", style="dim")
         self.shown.add(stage)
         self.since = now

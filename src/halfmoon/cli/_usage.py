@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -61,4 +62,5 @@ def _message_of(error: Any) -> ValueError:
     """Return what is wrong, and where to read on."""
     command = "halfmoon" if error.ctx is None else error.ctx.command_path
     text = error.format_message()
+    text = re.sub(r"Invalid value for ('.*?'): Input should be", r"\1 must be", text)
     return ValueError(f"{text}{'' if text.endswith(('.', '?')) else '.'} See {command} --help.")

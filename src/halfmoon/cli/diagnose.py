@@ -11,6 +11,7 @@ from halfmoon.cli import _options as o
 from halfmoon.cli._data import recipe_of
 from halfmoon.cli._models import fit_line, kernel_in, load_any, quality_facts, table_or_model, unwrapped
 from halfmoon.cli._report import reporting
+from halfmoon.runtime.words import counted
 
 NAME = "diagnose"
 HELP = "Report what a model rests on, and whether the unlabelled rows help."
@@ -48,7 +49,7 @@ def command(
         for line in lines:
             report.show(line)
         done = f"Read a {type(unwrapped(model)).__name__}" if table is None else fit_line(model.facts)
-        report.finish(done, str(source) if table is None else None, **facts)
+        report.finish(done, str(source) if table is None else None, timed=table is not None, **facts)
 
 
 def _diagnosed(held: Any) -> tuple[list[str], dict[str, Any]]:
@@ -70,7 +71,7 @@ def _diagnosed(held: Any) -> tuple[list[str], dict[str, Any]]:
     restriction, sizes = kernel.restriction_, sorted(kernel.geometry_.components.sizes.tolist(), reverse=True)
     return [
         f"{type(estimator).__name__}: {kernel.n_samples_fit_:,} rows, no labels",
-        f"  graph: {len(sizes)} components, the largest with {sizes[0]:,} points",
+        f"  graph: {counted(len(sizes), 'component')}, the largest with {counted(sizes[0], 'point')}",
         f"  landmarks: {len(kernel.landmark_indices_)}; the linear systems behind them are solved to "
         f"{restriction.error_bound:.1e} ({restriction.bound_kind})",
     ], {"component_sizes": sizes, "error_bound": float(restriction.error_bound), **of_table}

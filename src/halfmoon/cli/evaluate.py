@@ -9,6 +9,7 @@ from halfmoon.cli import _options as o
 from halfmoon.cli._data import need_target, one_target
 from halfmoon.cli._models import load_model, quality_facts, quality_lines
 from halfmoon.cli._report import reporting
+from halfmoon.runtime.words import counted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -44,10 +45,13 @@ def command(
         width = max(map(len, scores))
         for name, value in scores.items():
             report.show(f"{name:<{width}}  {value:.4f}")
-        for line in quality_lines(fitted):
+        lines = quality_lines(fitted)
+        if lines:
+            report.show("\nWhen the model was fitted:")
+        for line in lines:
             report.show(line)
         report.finish(
-            f"Evaluated {fitted.facts['estimator']} on {labeled:,} labelled rows of {table.X.shape[0]:,}",
+            f"Evaluated {fitted.facts['estimator']} on {counted(labeled, 'labelled row')} of {table.X.shape[0]:,}",
             rows=int(table.X.shape[0]),
             labeled=labeled,
             error_bound=fitted.facts["error_bound"],
@@ -110,8 +114,8 @@ def _note_rows_of_fit(model: TableModel, table: Table, unlabeled: str | None, no
     seen = int(model.labeled_in_fit(replace(table, X=take_rows(table.X, rows), target=None, rows=names)).sum())
     if seen:
         note(
-            f"{seen:,} of the {len(rows):,} labelled rows had a label in the fit: the scores here are too good for new "
-            "rows, those of held-out labels below are not"
+            f"{seen:,} of {counted(len(rows), 'labelled row')} had a label in the fit: the scores here are too good "
+            "for new rows, those of held-out labels below are not"
         )
 
 
@@ -125,7 +129,8 @@ def _note_strangers(model: TableModel, truth: NDArray[Any], note: Callable[[str]
     known = [str(name) for name in model.classes]
     strange = truth[~np.isin(truth, known)]
     if len(strange):
+        of = counted(len(truth), "labelled row")
         note(
-            f"{len(strange):,} of {len(truth):,} labelled rows count as errors: the model has never seen their labels "
+            f"{len(strange):,} of {of} count as errors: the model has never seen their labels "
             f"({len(set(strange))} different, such as {str(strange[0])!r}). {known_columns(str(strange[0]), known)}"
         )

@@ -10,6 +10,7 @@ import typer
 from halfmoon.cli import _options as o
 from halfmoon.cli._models import load_model
 from halfmoon.cli._report import reporting
+from halfmoon.runtime.words import counted
 
 if TYPE_CHECKING:
     from halfmoon.semi_supervised import Explanation
@@ -66,8 +67,9 @@ def command(
         report.show(str(why))
         if out is not None:
             write_columns(_columns(why), out)
+        explained, labeled = counted(len(why), "row"), counted(len(why.rows), "labelled row")
         report.finish(
-            f"Explained {len(why):,} rows by {len(why.rows):,} labelled rows of {fitted.facts['data']}",
+            f"Explained {explained} by {labeled} of {fitted.facts['data']}",
             None if out is None else str(out),
             **why.to_dict(),
         )
@@ -83,7 +85,7 @@ def _chosen(table: Table, rows: list[int] | None) -> Table:
         return table
     n = int(table.X.shape[0])
     if max(rows) > n:
-        raise table.error(f"there is no row {max(rows)}, it has {n} rows.")
+        raise table.error(f"there is no row {max(rows)}, it has {counted(n, 'row')}.")
     chosen = [number - 1 for number in rows]
     names = [table.rows[i] for i in chosen] if len(table.rows) else ()
     return replace(table, X=take_rows(table.X, chosen), target=None, rows=names)

@@ -31,7 +31,11 @@ def command(
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is no model.")] = False,
     target: o.Target = None,
     task: Annotated[
-        o.Task | None, typer.Option(help="What to do; by default classify or regress, as the target suggests.")
+        o.Task | None,
+        typer.Option(
+            metavar="TASK",
+            help="classify, regress or cluster; by default one of the first two, as the target suggests.",
+        ),
     ] = None,
     clusters: Annotated[int | None, typer.Option("-k", "--clusters", min=1, help="Clusters, for cluster.")] = None,
     tune: Annotated[bool, typer.Option("--tune", help="Choose parameters by cross-validation on the labels.")] = False,

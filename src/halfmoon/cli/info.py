@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from halfmoon.cli import _options as o
@@ -15,6 +14,14 @@ if TYPE_CHECKING:
 NAME = "info"
 HELP = "Show what a model file holds, of fit or of halfmoon.save in Python."
 EXAMPLES = o.examples("halfmoon info flowers.hm")
+WORDS = {  # for what has no plain name
+    "data": "fitted to",
+    "labeled": "labelled rows",
+    "landmarks": "landmarks (rows that stand for all others)",
+    "components": "separate parts of the graph",
+    "kernel": "kernel that was chosen",
+    "parameters": "settings of your own",
+}
 
 
 def command(model: o.Model, quiet: o.Quiet = False, as_json: o.Json = False) -> None:
@@ -25,21 +32,13 @@ def command(model: o.Model, quiet: o.Quiet = False, as_json: o.Json = False) -> 
 
             held = load_any(model)
             facts = _facts_of_table(held) if isinstance(held, TableModel) else _facts(held)
-        for name, value in _lines(facts):
-            report.show(f"{name.replace('_', ' '):<14} {value}")
+        lines = _in_words(facts)
+        width = max(map(len, lines)) + 2
+        for name, text in lines.items():
+            report.show(f"{name:<{width}}{text}")
         for line in quality_lines(held):
             report.show(line)
-        report.finish(f"Read a {facts['estimator']}", str(model), **quality_facts(held), **facts)
-
-
-def _lines(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield names and texts; the error bound with what it is about, lest it be taken for that of predictions."""
-    for name, value in facts.items():
-        if name == "error_bound":
-            kind = f" ({facts['bound_kind']})" if "bound_kind" in facts else ""
-            yield "linear systems", f"solved to {value:.1e}{kind}; this says nothing about predictions"
-        elif name != "bound_kind":
-            yield name, _text(value)
+        report.finish(f"Read a {facts['estimator']}", str(model), timed=False, **quality_facts(held), **facts)
 
 
 def _facts_of_table(model: TableModel) -> dict[str, Any]:
@@ -93,6 +92,18 @@ def _given(held: Any) -> dict[str, str]:
     defaults = inspect.signature(type(held)).parameters
     given = held.get_params(deep=False).items()
     return {name: repr(value) for name, value in given if repr(value) != repr(defaults[name].default)}
+
+
+def _in_words(facts: dict[str, Any]) -> dict[str, str]:
+    """Return facts as people read them; those of the report, which follows, are left to it."""
+    facts = {name: value for name, value in facts.items() if name not in ("tuned", "candidates", "held_out_score")}
+    lines = {WORDS.get(name, name.replace("_", " ")): _text(value) for name, value in facts.items()}
+    if "error_bound" in facts:
+        del lines["bound kind"], lines["error bound"]
+        lines["linear systems"] = (
+            f"solved to {facts['error_bound']:.1e} ({facts['bound_kind']}); this says nothing about predictions"
+        )
+    return lines
 
 
 def _text(value: Any) -> str:

@@ -12,6 +12,7 @@ from halfmoon._extras import need
 from halfmoon.cli import _options as o
 from halfmoon.cli._data import one_target
 from halfmoon.cli._report import reporting
+from halfmoon.runtime.words import counted
 
 if TYPE_CHECKING:
     from halfmoon.labeller import Session
@@ -53,7 +54,9 @@ def command(
         str | None, typer.Option(metavar="COLUMN", help="Column of texts to label, compared by their words.")
     ] = None,
     landmarks: o.Landmarks = None,
-    neighbors: o.Neighbors = None,
+    neighbors: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Neighbours in the graph; 5 unless given.")
+    ] = None,
     unlabeled: o.Unlabeled = None,
     ignore: o.Ignore = None,
     categorical: o.Categorical = None,
@@ -92,13 +95,17 @@ def command(
                 n_landmarks=landmarks,
                 n_neighbors=neighbors,
             )
-        report.show(f"{_labeled(session):,} of {session.n:,} rows have labels.")
-        report.show(f"Labels are kept in {place} as you go; Ctrl-C ends.")
-        serve(session, port=port, journal=place, open_browser=browser, announce=report.announce)
+
+        def announce(address: str) -> None:
+            report.announce(address)
+            report.show(f"Labels are kept in {place} as you go; Ctrl-C ends.")
+            report.show(f"{_labeled(session):,} of {counted(session.n, 'row')} labelled so far.")
+
+        serve(session, port=port, journal=place, open_browser=browser, announce=announce)
         for note in session.notes:
             report.note(note)
         labels = _labeled(session)
-        done = f"{labels:,} of {session.n:,} rows are labelled; run the same command to continue. Session ended"
+        done = f"{labels:,} of {counted(session.n, 'row')} labelled; run the same command to continue. Session ended"
         report.finish(done, str(place), labels=labels, rows=session.n, classes=session.classes)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -18,9 +19,14 @@ EXAMPLES = o.examples(
 
 
 def command(
-    rows: Annotated[float, typer.Option(metavar="N", help="Rows of the data; 1e8 is a number.", show_default=False)],
-    features: Annotated[float, typer.Option(metavar="N", help="Columns of the data.", show_default=False)],
-    landmarks: Annotated[float, typer.Option(metavar="N", help="Points at which functions are measured.")] = 500,
+    data: Annotated[Path | None, typer.Argument(hidden=True)] = None,
+    rows: Annotated[
+        float | None, typer.Option(metavar="N", help="Rows of the data; 1e8 is a number. Required.")
+    ] = None,
+    features: Annotated[float | None, typer.Option(metavar="N", help="Columns of the data. Required.")] = None,
+    landmarks: Annotated[
+        float, typer.Option(metavar="N", help="Rows that stand for all others in the costly steps.")
+    ] = 500,
     workers: Annotated[
         float, typer.Option(metavar="N", help="Machines that solve; 1 is one machine that does everything.")
     ] = 1,
@@ -33,10 +39,20 @@ def command(
     with reporting(quiet, as_json) as report:
         from dataclasses import asdict
 
-        from halfmoon.planning import plan
+        from halfmoon.planning import measured_costs, plan
 
-        planned = plan(rows, features, landmarks, workers, threads=threads, gigabits=gigabits)
+        if data is not None:
+            raise ValueError(f"{data}: plan reads no data. Name their size: halfmoon plan --rows N --features N.")
+        if rows is None or features is None:
+            raise ValueError("plan needs the size of the data, in numbers: halfmoon plan --rows N --features N.")
+        smallest = measured_costs().smallest
+        below = 1 <= rows < smallest
+        size = max(rows, smallest) if below else rows
+        planned = plan(size, features, landmarks, workers, threads=threads, gigabits=gigabits)
+        if below:
+            report.show(f"{rows:,.0f} rows are fewer than in any run that was measured; this is the plan for {size:,}.")
+            report.show("A smaller fit takes less: there is nothing to plan.\n")
         report.show(str(planned))
         facts = asdict(planned)
         facts["planned_seconds"] = planned.seconds
-        report.finish("Planned", **facts)
+        report.finish(planned.summary, timed=False, **facts)

@@ -11,6 +11,7 @@ from halfmoon.cli import _options as o
 from halfmoon.cli._data import carried_columns, joined
 from halfmoon.cli._models import load_model
 from halfmoon.cli._report import reporting
+from halfmoon.runtime.words import counted
 
 if TYPE_CHECKING:
     from halfmoon.tables import Table, TableModel
@@ -54,11 +55,11 @@ def command(
             carried = carried_columns(data, table, ids, keep, separator)
         with report.working("predicting"):
             columns = joined(carried, _predictions(fitted, table, proba))
-        write_columns(columns, out)
+        write_columns(columns, out, like=data if keep else None)
         rows = int(table.X.shape[0])
         bound = fitted.facts["error_bound"]
         report.finish(
-            f"Predicted {rows:,} rows with {fitted.facts['estimator']}",
+            f"Predicted {counted(rows, 'row')} with {fitted.facts['estimator']}",
             str(out),
             rows=rows,
             columns=list(columns),

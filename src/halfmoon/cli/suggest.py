@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -10,11 +12,12 @@ import typer
 from halfmoon.cli import _options as o
 from halfmoon.cli._models import load_model
 from halfmoon.cli._report import reporting
+from halfmoon.runtime.words import counted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from halfmoon.tables import Table
+    from halfmoon.tables import Table, TableModel
 
 NAME = "suggest"
 HELP = "Write the rows of the data that are most worth a label."
@@ -41,7 +44,9 @@ def command(
     data: o.Data,
     out: o.Out,
     n: Annotated[int, typer.Option("--n", "-n", metavar="N", min=1, help="How many rows.")] = 10,
-    strategy: Annotated[Strategy, typer.Option(help="What makes a row worth a label.")] = Strategy.auto,
+    strategy: Annotated[
+        Strategy, typer.Option(metavar="RULE", help="What makes a row worth a label: " + ", ".join(Strategy) + ".")
+    ] = Strategy.auto,
     separator: o.Separator = None,
     seed: o.Seed = 0,
     force: o.Force = False,
@@ -59,25 +64,37 @@ def command(
             table = fitted.read(data, separator=separator)
         with report.working("choosing"):
             rows = fitted.suggest(table, n, strategy.value, seed)
-        write_columns(_columns(table, rows), out)
+        write_columns(_columns(data, table, rows, separator), out, like=data)
+        report.show(_next_step(fitted, data, model))
         report.finish(
-            f"Suggested {len(rows):,} of {table.X.shape[0]:,} rows to label next",
+            f"Suggested {len(rows):,} of {counted(int(table.X.shape[0]), 'row')} to label next",
             str(out),
             rows=(rows + 1).tolist(),
             strategy=strategy.value,
         )
 
 
-def _columns(table: Table, rows: NDArray[Any]) -> dict[str, Any]:
-    """Return the numbers of the rows from 1, names of images, and the columns of the data where they have names."""
+def _next_step(fitted: TableModel, data: Path, model: Path) -> str:
+    """Return what to do with the rows that were suggested."""
+    if fitted.image_shape is not None and data.is_dir():
+        return (
+            f"Next: move these images into subfolders of {data} named by class, then: halfmoon fit {data} --out {model}"
+        )
+    target = "the target" if fitted.target is None else repr(fitted.target)
+    option = "" if fitted.target is None else f" --target {shlex.quote(fitted.target)}"
+    return f"Next: fill in {target} of these rows in {data}, then: halfmoon fit {data}{option} --out {model}"
+
+
+def _columns(data: Path, table: Table, rows: NDArray[Any], separator: str | None) -> dict[str, Any]:
+    """Return the numbers of the rows from 1, names of images, and the columns of the data, as they are written."""
     import numpy as np
 
-    features = table.X.iloc[rows] if hasattr(table.X, "iloc") else None
-    named = {} if features is None else {str(name): features[name].to_numpy() for name in features.columns}
+    from halfmoon.tables import read_columns
+
+    columns = read_columns(data, separator=separator) if hasattr(table.X, "iloc") else {}
+    named = {name: cells[rows] for name, cells in columns.items()}
     number = "row"
     while number in named:
         number += "_"
-    columns = {number: rows + 1}
-    if table.unit == "image":
-        columns["image"] = np.array(table.rows)[rows]
-    return columns | named
+    images = {"image": np.array(table.rows)[rows]} if table.unit == "image" else {}
+    return {number: rows + 1, **images, **named}

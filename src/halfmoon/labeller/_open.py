@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from halfmoon.labeller._items import ImageArrays, Items, Rows, items_of, looks_like_images
 from halfmoon.labeller._session import Session
-from halfmoon.tables import Table, class_names, given_labels, prepare_table, read_table
+from halfmoon.tables import Table, class_names, given_labels, guess_task, prepare_table, read_table
 
 __all__ = ["session_of_arrays", "session_of_file"]
 
@@ -71,6 +71,8 @@ def session_of_file(
         table = _as_images(table, shape)
         if image_shape is None:
             notify(f"rows look like pictures of {shape[1]} x {shape[0]} pixels, and are shown and used as such")
+    if not classes:
+        _check_classes(table, unlabeled)
     prepared = prepare_table(table, standardize, notify)
     names, given = _given(table, tuple(classes), unlabeled)
     return Session(
@@ -113,6 +115,19 @@ def session_of_arrays(
         cells[:] = list(y)
         known, given = _given(Table(Path("data"), X, cells, "y"), known, "-1")
     return Session(X, items, classes=known, given=given, journal=journal, **options)
+
+
+def _check_classes(table: Table, unlabeled: str | None) -> None:
+    """Refuse a target of quantities: the page labels classes."""
+    labeled = given_labels(table, unlabeled)
+    if table.target is None or table.unit == "image" or guess_task(table.target[labeled]) == "classify":
+        return
+    first, name = table.target[np.flatnonzero(labeled)[0]], table.target_name
+    raise table.error(
+        f"{name!r} holds quantities, such as {first!r}, and the page labels classes. Name a column of classes, or fit "
+        f"a regression: halfmoon fit {table.path} --target {name} --task regress --out MODEL. If each number is a "
+        "class, name the classes with --class."
+    )
 
 
 def _given(table: Table, classes: tuple[str, ...], unlabeled: str | None) -> tuple[tuple[str, ...], NDArray[np.intp]]:

@@ -177,8 +177,8 @@ def _read_header(line: bytes, path: Path) -> dict[str, Any]:
         known = False
     if not known or "sha256" not in header:
         raise ModelFileError(
-            f"{path} is not a halfmoon model file. Files of halfmoon.save begin with their format; this one does not, "
-            "or its first line is damaged."
+            f"{path} is not a halfmoon model file. It was not written by 'halfmoon fit' or halfmoon.save, or its "
+            "first line is damaged."
         )
     if version != FORMAT_VERSION:
         raise ModelFileError(

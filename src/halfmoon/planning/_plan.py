@@ -93,6 +93,12 @@ class Plan:
         """Of the whole fit, by the clock."""
         return sum(step.seconds for step in self.steps)
 
+    @property
+    def summary(self) -> str:
+        """Time and memory in one line."""
+        memory = _size(self.leader_bytes)
+        return f"About {_time(self.seconds)}, {f'at most {memory}' if self.workers == 1 else f'{memory} on the leader'}"
+
     def __str__(self) -> str:
         one = self.workers == 1
         lines = [
@@ -103,12 +109,12 @@ class Plan:
                 f"{step.name:<30} {_time(step.seconds):>10}   {'' if one else step.where}".rstrip()
                 for step in self.steps
             ),
-            f"{'in all':<30} {_time(self.seconds):>10}",
+            f"{'in all, about':<30} {_time(self.seconds):>10}",
             "",
-            f"{'memory' if one else 'memory of the leader':<30} {_size(self.leader_bytes):>10}",
+            f"{'memory, at most' if one else 'memory of the leader':<30} {_size(self.leader_bytes):>10}",
         ]
         if one:
-            lines.append(f"{'columns, where there is room':<30} {_size(self.stored_bytes):>10}")
+            lines.append(f"{'and for speed, if it is free':<30} {_size(self.stored_bytes):>10}")
         else:
             lines += [
                 f"{'memory of each worker':<30} {_size(self.worker_bytes):>10}",
@@ -264,9 +270,9 @@ def _whole(name: str, value: SupportsInt, *, low: int = 1) -> int:
     except (TypeError, ValueError, OverflowError):
         number = None
     if number is None or number != value or number < low:
-        raise ValueError(
-            f"'{name}' must be a whole number of at least {low:,}. Got {value!r}. Write it as 1000000 or 1e6."
-        )
+        advice = "Write it as 1000000 or 1e6." if number is None or number != value else "Smaller data need no plan."
+        shown = number if number is not None and number == value else repr(value)
+        raise ValueError(f"'{name}' must be a whole number of at least {low:,}. Got {shown}. {advice}")
     if number > MOST:
         raise ValueError(f"'{name}' may be {MOST:,} at most. Got {value!r}.")
     return number
@@ -277,7 +283,7 @@ def _source(plan: Plan) -> str:
     scale = f", {beyond:.0f} times fewer rows" if beyond >= 2 else ""
     cluster = "" if plan.workers == 1 else "; more than one machine was not measured"
     runs = f"From runs on 2 cores of up to {plan.measured_rows:,} rows{scale}{cluster}"
-    return f"{runs}. The page Scaling has the residuals."
+    return f"{runs}. The documentation, page Scaling, says how far runs lay from these times."
 
 
 def _time(seconds: float) -> str:

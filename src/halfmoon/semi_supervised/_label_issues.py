@@ -85,17 +85,15 @@ class LabelIssues:
         )
 
     def table(self) -> list[tuple[str, str, str, str]]:
-        """Return the first rows as texts: all that look wrong, but at most ten, and at least three to compare with."""
-        if not self.n_checked:
-            return []
-        shown = min(len(self), SHOWN, max(self.n_suspicious, 3))
+        """Return the rows whose labels look wrong as texts, at most ten."""
+        shown = min(SHOWN, self.n_suspicious)
         return [
             (f"{self.unit} {issue.row}", _text(issue.given), _text(issue.suggested), f"{issue.score:.3f}")
             for issue in (self[i] for i in range(shown))
         ]
 
     def __str__(self) -> str:
-        if not self.n_checked:
+        if not self.n_suspicious:
             return self.title
         lines = [("", "given", "suggested", "score"), *self.table()]
         widths = [max(len(line[i]) for line in lines) for i in range(4)]
@@ -105,6 +103,8 @@ class LabelIssues:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
+        if not self.n_suspicious:
+            return f"<p>{escape(self.title)}</p>"
         lines = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in line)}</tr>" for line in self.table())
         head = "<tr><th></th><th>given</th><th>suggested</th><th>score</th></tr>"
         caption = f"<caption>{escape(self.title)}</caption>"

@@ -6,7 +6,7 @@ from halfmoon.tables._open_rows import open_rows
 from halfmoon.tables._read import IN_SUFFIXES, read_columns, read_table
 from halfmoon.tables._read_rows import lies_on_disk, read_rows
 from halfmoon.tables._table import Table, known_columns
-from halfmoon.tables._targets import class_names, class_texts, given_labels, labeled_rows, regression_values
+from halfmoon.tables._targets import class_names, class_texts, given_labels, guess_task, labeled_rows, regression_values
 from halfmoon.tables._write import OUT_SUFFIXES, check_writable, write_columns
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "class_texts",
     "fit_table",
     "given_labels",
+    "guess_task",
     "known_columns",
     "labeled_rows",
     "lies_on_disk",

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["DATE", "ISO", "AmbiguousDatesError", "as_days", "date_format", "is_date"]
+__all__ = ["DATE", "ISO", "AmbiguousDatesError", "as_days", "date_format", "date_slip", "is_date"]
 
 DATE = "date "  # begins the kind of a column of dates; its format follows
 ISO = "ISO8601"  # as pandas calls 2024-12-31, with or without a time
@@ -62,6 +62,32 @@ def date_format(cells: Any, day_first: bool | None = None) -> str | None:
     if start.str.fullmatch(YEAR_LAST).all() and cells.str.fullmatch(YEAR_LAST).all():
         return _format_of_parts(cells, cells.str.extract(YEAR_LAST), day_first)
     return None
+
+
+def date_slip(cells: Any, day_first: bool | None = None) -> int | None:
+    """Return the place of the first cell that is no date among cells of which more than half are dates of one format.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from halfmoon.tables._dates import date_slip
+    >>> date_slip(pd.Series(["1.2.2024", "31.12.2024", "soon"])), date_slip(pd.Series(["soon", "late"]))
+    (2, None)
+    """
+    cells = cells.str.strip()
+    patterns = (YEAR_FIRST, YEAR_FIRST_SLASHED, YEAR_LAST, *NAMED_MONTH)
+    dated = cells[np.logical_or.reduce([cells.str.fullmatch(pattern) for pattern in patterns])]
+    if 2 * len(dated) <= len(cells):
+        return None
+    firsts = dated.groupby(dated.str.replace(r"[0-9A-Za-z]+", "0", regex=True)).head(1)  # one of each look
+    forms = {date_format(firsts.iloc[i : i + 1], way) for i in range(len(firsts)) for way in _ways(day_first)}
+    wrong = [np.isnan(as_days(cells, DATE + form)) for form in forms if form is not None]
+    fewest = min(wrong, key=np.sum, default=np.ones(len(cells), dtype=bool))
+    return int(np.flatnonzero(fewest)[0]) if 0 < 2 * fewest.sum() < len(cells) else None
+
+
+def _ways(day_first: bool | None) -> tuple[bool, ...]:
+    return (True, False) if day_first is None else (day_first,)
 
 
 def _format_of_parts(cells: Any, parts: Any, day_first: bool | None) -> str | None:

@@ -15,16 +15,26 @@ from halfmoon.cluster import KernelKMeans
 from halfmoon.kernels import DataDependentKernel
 from halfmoon.model_selection import KernelSearchCV
 from halfmoon.runtime.spool import is_on_disk
+from halfmoon.runtime.words import counted
 from halfmoon.semi_supervised import LapRLSRegressor, LapSVC
 from halfmoon.tables._model import TableModel
-from halfmoon.tables._prepare import check_scales, plan_preparation, typed_features
+from halfmoon.tables._prepare import check_scales, plan_preparation, scaling_notes, typed_features
 from halfmoon.tables._prepare_on_disk import prepare_on_disk
 from halfmoon.tables._table import Table
-from halfmoon.tables._targets import check_marks, check_slips, class_codes, guess_task, labeled_rows, regression_values
+from halfmoon.tables._targets import (
+    check_classes,
+    check_marks,
+    check_slips,
+    class_codes,
+    guess_task,
+    labeled_rows,
+    regression_values,
+)
 
 __all__ = ["PreparedTable", "Recipe", "fit_table", "prepare_table"]
 
 Notify = Callable[[str], Any]
+TASKS = {"classify": "classification", "regress": "regression"}
 NEIGHBORS = (5, 10, 20)  # that tuning tries
 GRID: dict[str, list[Any]] = {
     "kernel__ridge": [1e-4, 1e-2],
@@ -32,6 +42,7 @@ GRID: dict[str, list[Any]] = {
     "kernel__eta": [0.1, 1.0, 10.0],
 }
 # Without labels nothing weighs graph and base kernel: the graph decides (docs/command-line.md has the figures).
+TINY, DRAWS = 0.1, 3  # a cluster of fewer rows than this share of the mean, and how often landmarks are drawn then
 CLUSTERING: dict[str, Any] = {"n_neighbors": 10, "power": 1, "eta": 1e6, "graph_params": {"connect": True}}
 
 
@@ -91,7 +102,7 @@ def fit_table(table: Table, recipe: Recipe, notify: Notify = lambda note: None) 
     """
     problem = _read_problem(table, recipe, notify)
     prepared = prepare_table(table, recipe.standardize, notify)
-    estimator, tuning = _fit_estimator(prepared.features, problem, recipe)
+    estimator, tuning = _fit_estimator(prepared.features, problem, recipe, notify)
     return prepared.model(estimator, problem.task, problem.classes, problem.n_labeled, tuning)
 
 
@@ -149,6 +160,8 @@ def prepare_table(table: Table, standardize: bool | None = None, notify: Notify 
     """
     standardize = table.image_shape is None if standardize is None else standardize
     if is_on_disk(table.X):
+        for note in (*table.notes, *scaling_notes(standardize)):
+            notify(note)
         return PreparedTable(table, *prepare_on_disk(table, standardize=standardize), None)
     plan = plan_preparation(table, standardize=standardize)
     for note in (*table.notes, *plan.notes):
@@ -180,7 +193,9 @@ def _read_problem(table: Table, recipe: Recipe, notify: Notify) -> _Problem:
     task = _guess_task(table, labeled) if recipe.task is None else recipe.task
     classes, codes = (None, None) if task == "regress" else class_codes(table, labeled)
     if recipe.task is None and table.image_shape is None and (classes is None or classes.dtype.kind == "i"):
-        notify(f"the task is to {task}, by the values of {table.target_name!r}; --task names another one")
+        notify(f"this is {TASKS[task]}, by the values of {table.target_name!r}; --task names another task")
+    if recipe.task == "classify" and classes is not None:
+        check_classes(table, classes, labeled)
     if classes is None:
         return _Problem(task, regression_values(table, labeled), None, n_labeled)
     if labeled.all() and "-1" in classes.astype(str):
@@ -197,15 +212,11 @@ def _guess_task(table: Table, labeled: NDArray[np.bool_]) -> str:
     return guess_task(table.target[labeled])
 
 
-def _fit_estimator(X: Any, problem: _Problem, recipe: Recipe) -> tuple[Any, dict[str, Any]]:
+def _fit_estimator(X: Any, problem: _Problem, recipe: Recipe, notify: Notify) -> tuple[Any, dict[str, Any]]:
     """Return the fitted estimator of the task, and what tuning found."""
-    rules = CLUSTERING if problem.task == "cluster" else {}
-    kernel = DataDependentKernel(n_landmarks=recipe.n_landmarks, random_state=recipe.seed, **rules)
-    if recipe.n_neighbors is not None:
-        kernel.set_params(n_neighbors=recipe.n_neighbors)
     if problem.task == "cluster":
-        assert recipe.n_clusters is not None
-        return KernelKMeans(recipe.n_clusters, kernel=kernel, random_state=recipe.seed).fit(X), {}
+        return _fit_clusters(X, recipe, notify), {}
+    kernel = _kernel(recipe, recipe.seed)
     how: dict[str, Any] = {"kernel": kernel, "checkpoint": recipe.checkpoint, "max_memory": recipe.max_memory}
     estimator = LapRLSRegressor(**how) if problem.task == "regress" else LapSVC(probability=True, **how)
     if not recipe.tune:
@@ -220,6 +231,28 @@ def _fit_estimator(X: Any, problem: _Problem, recipe: Recipe) -> tuple[Any, dict
         "candidates": len(search.cv_results_["params"]),
         "held_out_score": float(search.best_score_),
     }
+
+
+def _kernel(recipe: Recipe, seed: int, **rules: Any) -> DataDependentKernel:
+    kernel = DataDependentKernel(n_landmarks=recipe.n_landmarks, random_state=seed, **rules)
+    return kernel if recipe.n_neighbors is None else kernel.set_params(n_neighbors=recipe.n_neighbors)
+
+
+def _fit_clusters(X: Any, recipe: Recipe, notify: Notify) -> KernelKMeans:
+    """Return clusters; where one is tiny, a landmark may be an outlier of the graph, and landmarks are drawn again."""
+    assert recipe.n_clusters is not None
+    drawn, least = [], TINY * X.shape[0] / recipe.n_clusters
+    for seed in range(recipe.seed, recipe.seed + DRAWS):
+        model = KernelKMeans(recipe.n_clusters, kernel=_kernel(recipe, seed, **CLUSTERING), random_state=seed).fit(X)
+        drawn.append((model, int(np.bincount(model.labels_, minlength=recipe.n_clusters).min())))
+        if drawn[-1][1] >= least:
+            if len(drawn) > 1:
+                notify(f"a cluster had next to no rows: landmarks were drawn again, as --seed {seed} draws them")
+            return model
+    model, smallest = drawn[0]
+    rows = counted(smallest, "row")
+    notify(f"a cluster has {rows} only: outliers, or more clusters than there are; try fewer, or --neighbors")
+    return model
 
 
 def _facts(estimator: Any, table: Table, n_labeled: int) -> dict[str, Any]:

@@ -50,7 +50,8 @@ def read_images(folder: Path, shape: tuple[int, int, int] | None, wanted: Wanted
     classes = np.array([_class_of(name) for name in names], dtype=object)
     notes = [f"images are brought to {shape[1]} x {shape[0]} pixels, {'grey' if shape[2] == 1 else 'in colour'}"]
     if len(files) > len(images):
-        notes.append(f"{len(files) - len(images)} files that are not images are left out")
+        others = len(files) - len(images)
+        notes.append("1 file is left out: no image" if others == 1 else f"{others:,} files are left out: no images")
     return Table(folder, X, classes, "folder", "image", [str(name) for name in names], shape, notes)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from halfmoon.tables._dates import DATE, ISO, AmbiguousDatesError, date_format
+from halfmoon.tables._dates import DATE, ISO, AmbiguousDatesError, date_format, date_slip
 from halfmoon.tables._table import NUMBER, TEXT, WORDS, Table
 from halfmoon.tables._vectors import are_vectors, stack_vectors, vector_kind
 
@@ -96,7 +96,16 @@ def _kind(table: Table, name: str) -> tuple[str, str | None]:
         raise table.error(
             f"column {name!r} holds dates, and {error}. Name --day-first or --month-first, or --ignore {name}."
         ) from None
-    return (DATE + form, None) if form else _kind_of_texts(texts)
+    if form:
+        return DATE + form, None
+    slip = date_slip(texts, table.day_first)
+    if slip is not None:
+        row = table.row(table.X.index.get_loc(texts.index[slip]))
+        raise table.error(
+            f"{row}, column {name!r}: {texts.iloc[slip]!r} is no date as the other cells are. Correct it or empty the "
+            f"cell; --categorical {name} reads all of them as names, --ignore {name} leaves the column out."
+        )
+    return _kind_of_texts(texts)
 
 
 def _kind_of_texts(texts: Any) -> tuple[str, str | None]:

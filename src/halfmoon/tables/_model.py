@@ -21,7 +21,7 @@ from halfmoon.semi_supervised import Explanation, LabelIssues
 from halfmoon.tables._prepare import typed_features, unseen_categories
 from halfmoon.tables._read import read_table
 from halfmoon.tables._read_rows import read_rows
-from halfmoon.tables._table import Table
+from halfmoon.tables._table import Table, known_columns
 from halfmoon.tables._wanted import Wanted
 
 __all__ = ["TableModel"]
@@ -155,7 +155,9 @@ class TableModel(BaseEstimator):
         assert self.classes is not None
         known = np.flatnonzero(self.classes.astype(str) == str(name))
         if not len(known):
-            raise ValueError(f"{name!r} is not a class of this model. It has {self.classes.tolist()}.")
+            raise ValueError(
+                f"{name!r} is not a class of this model. {known_columns(str(name), self.classes.astype(str).tolist())}"
+            )
         return int(known[0])
 
     def _features(self, X: Any) -> Any:

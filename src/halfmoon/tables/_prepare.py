@@ -18,13 +18,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
 from halfmoon._validation import SMALLEST
+from halfmoon.runtime.words import counted
 from halfmoon.tables._dates import DATE, ISO, as_days, is_date
 from halfmoon.tables._kinds import MAX_CATEGORIES, Kinds, find_kinds, ready_numbers
 from halfmoon.tables._numbers import LARGEST, fault
 from halfmoon.tables._table import NUMBER, SHOWN, TEXT, WORDS, Table, listed
 from halfmoon.tables._vectors import CommonScaler, feature_names, stack_vectors, width_of
 
-__all__ = ["Preparation", "check_scales", "plan_preparation", "typed_features", "unseen_categories"]
+__all__ = ["Preparation", "check_scales", "plan_preparation", "scaling_notes", "typed_features", "unseen_categories"]
 
 MISSING_TEXT = "(missing)"
 MAX_WORDS = 10_000  # of a column, the most frequent ones
@@ -56,8 +57,8 @@ def plan_preparation(table: Table, *, standardize: bool) -> Preparation:
         return Preparation(None, StandardScaler(with_mean=False) if standardize else FunctionTransformer())
     if isinstance(X, np.ndarray):
         empty = int(np.isnan(X).sum())
-        notes = [f"{empty} missing values are replaced by the median of their feature"] if empty else []
-        return Preparation(None, _numbers(standardize), notes)
+        notes = [f"{counted(empty, 'missing value')} replaced by the median of the feature"] if empty else []
+        return Preparation(None, _numbers(standardize), notes + scaling_notes(standardize))
     kinds = find_kinds(table)
     if not kinds.columns:
         raise table.error("there is no column of features besides the target.")
@@ -65,7 +66,10 @@ def plan_preparation(table: Table, *, standardize: bool) -> Preparation:
     for name in parts.words:
         if not X[name].dropna().astype(str).str.contains(r"\w\w").any():
             raise table.error(f"column {name!r} has no words of two letters or more. Leave it out of --text.")
-    return Preparation(kinds.columns, parts.transformer(standardize), _notes(X, kinds, parts))
+    notes = _notes(X, kinds, parts)
+    if standardize and (parts.numbers or parts.dates):
+        notes.append("numbers are brought to mean 0 and deviation 1; --no-standardize keeps them as they are")
+    return Preparation(kinds.columns, parts.transformer(standardize), notes)
 
 
 @dataclass(frozen=True)
@@ -106,6 +110,16 @@ def _numbers(standardize: bool) -> Any:
     return make_pipeline(imputer, StandardScaler()) if standardize else imputer
 
 
+def scaling_notes(standardize: bool) -> list[str]:
+    """Return what is done to features without names, which may be of one kind."""
+    if not standardize:
+        return []
+    return [
+        "every feature is brought to mean 0 and deviation 1 by itself; where rows are vectors, such as embeddings, "
+        "--no-standardize keeps their directions"
+    ]
+
+
 def _texts() -> Any:
     encoder = OneHotEncoder(
         handle_unknown="infrequent_if_exist", max_categories=MAX_CATEGORIES, sparse_output=False, dtype=np.float64
@@ -133,14 +147,13 @@ def _notes(X: Any, kinds: Kinds, parts: _Columns) -> list[str]:
         notes.append(f"dates become days, a number: {_listed(forms)}")
     empty = X.isna().sum().to_dict()
     for names, what in (
-        ([*parts.numbers, *parts.dates], "missing numbers are replaced by the median of their column"),
+        ([*parts.numbers, *parts.dates], "missing numbers become the median of their column"),
         (parts.texts, "missing texts are a category of their own"),
         (parts.words, "missing texts have no words"),
     ):
         holes = [name for name in names if empty[name]]
         if holes:
-            count = f"{sum(empty[name] for name in holes)} " if names and names is not parts.texts else ""
-            notes.append(f"{count}{what}: {_listed(holes)}")
+            notes.append(f"{what}: {_listed([f'{name} ({empty[name]:,})' for name in holes])}")
     return notes
 
 
@@ -225,7 +238,7 @@ def _days_of(table: Table, name: str, kind: str) -> Any:
     wrong = np.flatnonzero(np.isnan(days) & column.notna().to_numpy())
     if len(wrong):
         raise table.error(
-            f"{table.row(int(wrong[0]))}, column {name!r}: {column.iloc[wrong[0]]!r} is no date of the format "
+            f"{table.row(int(wrong[0]))}, column {name!r}: {_shown(column.iloc[wrong[0]])} is no date of the format "
             f"{kind.removeprefix(DATE)} that the column has. Correct it or empty the cell."
         )
     return days
@@ -296,10 +309,14 @@ def _numbers_of(table: Table, name: str) -> Any:
     wrong = np.flatnonzero((np.isnan(numbers) & column.notna().to_numpy()) | (np.abs(numbers) > LARGEST))
     if len(wrong):
         i, value = int(wrong[0]), column.iloc[wrong[0]]
-        shown = repr(value) if isinstance(value, str) else value
         advice = f"Correct it or empty the cell; if {name!r} holds names, fit it with --categorical."
-        raise table.error(f"{table.row(i)}, column {name!r}: {shown} {fault(numbers[i], advice)}")
+        raise table.error(f"{table.row(i)}, column {name!r}: {_shown(value)} {fault(numbers[i], advice)}")
     return numbers
+
+
+def _shown(value: Any) -> str:
+    """Return a cell as it is shown in messages: texts in quotes, numbers as they are written."""
+    return repr(value) if isinstance(value, str) else str(value)
 
 
 def _checked_matrix(table: Table, n_features: int | None) -> Any:

@@ -136,6 +136,8 @@ def _read_file(path: Path, wanted: Wanted) -> Table:
     if not path.exists():
         raise DataFileError(f"{path}: no such file or folder.")
     if path.suffix.lower() not in READERS:
+        if path.suffix.lower() in WORKBOOKS:
+            raise DataFileError(f"{path}: workbooks are not read. Save the sheet as 'CSV UTF-8' in Excel.")
         raise DataFileError(
             f"{path}: the suffix {path.suffix!r} is not known. Use {', '.join(READERS)} or a folder of images."
         )
@@ -213,4 +215,5 @@ READERS: dict[str, Reader] = {
     ".svm": read_libsvm,
 }
 IN_SUFFIXES = tuple(READERS)
+WORKBOOKS = (".xls", ".xlsx", ".xlsm", ".ods", ".numbers")
 FRAMES = (".csv", ".tsv", ".parquet", ".feather", ".arrow")  # read by pandas

@@ -16,6 +16,7 @@ __all__ = ["DECIMAL_COMMA", "Dialect", "check_separator", "find_dialect", "with_
 
 SEPARATORS = {",": "','", ";": "';'", "\t": "tabs", "|": "'|'"}
 NAMED = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "semicolon": ";", "pipe": "|"}
+MOST = 0.5  # share of numbers in a column of them: the other cells are slips
 SAMPLE = 1000  # records that are looked at
 DECLARATION = re.compile(r"sep=(.)")  # first line of some files of Excel
 DECIMAL_COMMA = re.compile(r"\s*[+-]?(?:\d+|[1-9]\d{0,2}(?:\.\d{3})+)?,\d+(?:[eE][+-]?\d+)?\s*")
@@ -120,7 +121,8 @@ def _records(lines: list[str], separator: str) -> list[list[str]]:
 def with_points(frame: Any, decimal_comma: bool, as_written: Collection[str] = ()) -> Any:
     """Return a frame of cells as they are written with numbers as Python writes them: 1.234,5 becomes 1234.5.
 
-    Only columns of which all cells are such numbers change. Without decimal commas 1,234.5 becomes 1234.5.
+    Only columns of which most cells are such numbers change; what is none stays, and is refused as a slip later on.
+    Without decimal commas 1,234.5 becomes 1234.5.
 
     Parameters
     ----------
@@ -136,7 +138,9 @@ def with_points(frame: Any, decimal_comma: bool, as_written: Collection[str] = (
     changed = {}
     for name in texts:
         cells = frame[name].dropna().astype(str)
-        marked = cells.str.contains("[.,]" if decimal_comma else ",").any()
-        if name not in as_written and marked and cells.str.fullmatch(pattern).all():
-            changed[name] = frame[name].str.replace(group, "", regex=False).str.replace(point, ".", regex=False)
+        numbers = cells.str.fullmatch(pattern)
+        marked = cells[numbers].str.contains("[.,]" if decimal_comma else ",").any()
+        if name not in as_written and marked and numbers.mean() > MOST:
+            plain = cells[numbers].str.replace(group, "", regex=False).str.replace(point, ".", regex=False)
+            changed[name] = frame[name].astype(object).where(~frame.index.isin(plain.index), plain)
     return frame.assign(**changed) if changed else frame

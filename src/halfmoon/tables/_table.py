@@ -81,6 +81,11 @@ class Table:
         """Return how row i is called in messages."""
         return f"{self.unit} {self.rows[i] if len(self.rows) else i + 1}"
 
+    @property
+    def unit_of_data(self) -> str:
+        """What a row is, wherever it is written: an image or a row."""
+        return "image" if self.unit == "image" else "row"
+
     def error(self, text: str) -> DataFileError:
         """Return an error that names the file."""
         return DataFileError(f"{self.path}: {text}")
@@ -117,9 +122,10 @@ def target_cells(path: Path, name: str, values: NDArray[Any], n: int) -> NDArray
 
 def known_columns(wanted: str, names: list[str]) -> str:
     """Return a sentence with the nearest of some names, or with the first ones."""
-    near = difflib.get_close_matches(wanted, names, n=1)
+    by_case = {name.casefold(): name for name in reversed(names)}
+    near = difflib.get_close_matches(wanted.casefold(), by_case, n=1)
     if near:
-        return f"Did you mean {near[0]!r}?"
+        return f"Did you mean {by_case[near[0]]!r}?"
     return f"It has {listed(names)}."
 
 

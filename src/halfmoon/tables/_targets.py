@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from halfmoon.runtime.words import counted
 from halfmoon.tables._numbers import LARGEST, fault
 from halfmoon.tables._table import Table
 
 __all__ = [
+    "check_classes",
     "check_marks",
     "check_slips",
     "class_codes",
@@ -32,8 +34,23 @@ def labeled_rows(table: Table, unlabeled: str | None = None) -> NDArray[np.bool_
     """Return which rows have a target; there must be one."""
     mask = given_labels(table, unlabeled)
     if not mask.any():
-        raise table.error(f"no row is labelled: all {len(mask)} cells of {table.target_name!r} are empty.")
+        raise table.error(_no_label(table))
     return mask
+
+
+def _no_label(table: Table) -> str:
+    """Return that there is no label, and what to do about it."""
+    n = int(table.X.shape[0])
+    if table.unit == "image":
+        return (
+            f"no image is labelled: {'the only one is' if n == 1 else f'all {n:,} are'} in the folder itself or in "
+            "'unlabeled'. Move some into subfolders named by their class, or label them with "
+            f"halfmoon label {table.path}."
+        )
+    return (
+        f"no row is labelled: all {n:,} cells of {table.target_name!r} are empty. Fill in some, or label rows with "
+        f"halfmoon label {table.path} --target {table.target_name}; without labels there is halfmoon cluster."
+    )
 
 
 def given_labels(table: Table, unlabeled: str | None = None) -> NDArray[np.bool_]:
@@ -117,7 +134,7 @@ def guess_task(values: NDArray[Any]) -> str:
     ('classify', 'regress')
     """
     numbers = [_number(value) for value in values]
-    if any(number is None for number in numbers):
+    if not numbers or any(number is None for number in numbers):
         return "classify"
     if not all(number is not None and number.is_integer() for number in numbers):
         return "regress"
@@ -130,14 +147,26 @@ def guess_task(values: NDArray[Any]) -> str:
     return "classify" if few else "regress"
 
 
+def check_classes(table: Table, classes: NDArray[Any], labeled: NDArray[np.bool_]) -> None:
+    """Refuse quantities as classes: a class that has one row teaches nothing."""
+    assert table.target is not None
+    values = table.target[labeled]
+    if 2 * len(classes) > len(values) and len(classes) > 2 and guess_task(values) == "regress":
+        raise table.error(
+            f"{table.target_name!r} has {len(classes):,} different numbers, such as {classes[0].item()!r}, in "
+            f"{counted(len(values), 'labelled row')}: too few rows for each as a class. Name --task regress."
+        )
+
+
 def class_codes(table: Table, labeled: NDArray[np.bool_]) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Return the classes, and the class number of every row, -1 where unlabelled."""
     assert table.target is not None
     classes, codes = np.unique(class_names(table.target[labeled]), return_inverse=True)
     if len(classes) < 2:
         raise table.error(
-            f"{table.target_name!r} has one class, {classes[0].item()!r}, on {int(labeled.sum())} labelled rows. "
-            "A classifier needs two."
+            f"{table.target_name!r} has one class, {classes[0].item()!r}, on "
+            f"{counted(int(labeled.sum()), f'labelled {table.unit_of_data}')}. A classifier needs two: label a "
+            f"{table.unit_of_data} of another class."
         )
     numbers = np.full(len(labeled), -1, dtype=np.int64)
     numbers[labeled] = codes

@@ -18,7 +18,8 @@ from halfmoon.tables._wanted import Wanted
 
 __all__ = ["read_delimited"]
 
-MISSING = ("", "NA", "NaN", "?")  # cells without a value; pandas' longer list has words that name classes, as "None"
+# Cells without a value; pandas' longer list has words that name classes, as "None".
+MISSING = ("", "?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null")
 
 
 def read_delimited(path: Path, own: str, wanted: Wanted) -> tuple[Any, NDArray[np.int64], list[str]]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from halfmoon.exceptions import DataFileError
 from halfmoon.runtime.atomic_write import atomic_write, try_writing
 from halfmoon.tables._images import SUFFIXES as IMAGE_SUFFIXES
-from halfmoon.tables._separators import DECIMAL_COMMA
+from halfmoon.tables._separators import DECIMAL_COMMA, find_dialect
 
 __all__ = ["OUT_SUFFIXES", "check_writable", "write_columns"]
 
@@ -55,7 +55,7 @@ def _is_part(path: Path, source: Path) -> bool:
     return os.path.samefile(path, source)
 
 
-def write_columns(columns: Mapping[str, NDArray[Any]], path: str | Path) -> None:
+def write_columns(columns: Mapping[str, NDArray[Any]], path: str | Path, *, like: Path | None = None) -> None:
     """Write equally long columns to a CSV, TSV, Parquet, Feather or NPZ file.
 
     Spreadsheets compute cells of text files that begin with =, +, -, @, a tab or a line end. Such texts, numbers apart,
@@ -67,6 +67,8 @@ def write_columns(columns: Mapping[str, NDArray[Any]], path: str | Path) -> None
         The columns.
     path : str or Path
         Where to; the suffix decides on the format.
+    like : Path, default=None
+        A CSV file whose separator and decimal comma another one gets.
 
     Examples
     --------
@@ -82,16 +84,20 @@ def write_columns(columns: Mapping[str, NDArray[Any]], path: str | Path) -> None
     path = Path(path)
     check_writable(path, OUT_SUFFIXES)
     with atomic_write(path) as file:
-        WRITERS[path.suffix.lower()](columns, file)
+        if like is not None and path.suffix.lower() == like.suffix.lower() == ".csv":
+            dialect = find_dialect(like, ",")
+            _write_text(dialect.separator, "," if dialect.decimal_comma else ".")(columns, file)
+        else:
+            WRITERS[path.suffix.lower()](columns, file)
 
 
-def _write_text(separator: str) -> Callable[[Mapping[str, NDArray[Any]], Any], None]:
+def _write_text(separator: str, decimal: str = ".") -> Callable[[Mapping[str, NDArray[Any]], Any], None]:
     def write(columns: Mapping[str, NDArray[Any]], file: Any) -> None:
         harmless = {_harmless(name): _harmless_cells(values) for name, values in _written(columns).items()}
         texts = [*harmless, *(value for values in harmless.values() if values.dtype == object for value in values)]
         returns = any("\r" in text for text in texts if isinstance(text, str))
         quoting = csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL  # which leaves a carriage return bare
-        _frame(harmless).to_csv(file, sep=separator, index=False, quoting=quoting)
+        _frame(harmless).to_csv(file, sep=separator, decimal=decimal, index=False, quoting=quoting)
 
     return write
 
