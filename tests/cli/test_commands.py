@@ -136,7 +136,7 @@ def test_regression(files, halfmoon):
     result = halfmoon("fit houses.parquet --target price --out h.hm --json")
     facts = json.loads(result.stdout)
     assert (facts["task"], facts["estimator"], facts["labeled"]) == ("regress", "LapRLSRegressor", 40)
-    assert "regress, by the values of 'price'" in facts["notes"][0]
+    assert "this is regression, by the values of 'price'" in facts["notes"][0]
     halfmoon("predict h.hm houses.parquet --proba --out h.parquet")
     assert (pd.read_parquet("h.parquet")["deviation"] >= 0).all()
     scores = json.loads(halfmoon("evaluate h.hm houses.parquet --json").stdout)["scores"]

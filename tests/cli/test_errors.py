@@ -33,7 +33,7 @@ TABLES = {
     "fit flowers.csv --task cluster -k 3 --tune": "--tune needs labels",
     "fit flowers.csv --task cluster -k 1000 --ignore species": "--clusters must be between 1 and 150. Got 1000",
     "fit flowers.csv -t species --ignore Site": "there is no column 'Site'. Did you mean 'site'?",
-    "fit houses.parquet -t price --task classify": "'price' has 38 different numbers, such as",
+    "fit houses.parquet -t price --task classify": "in 40 labelled rows: too few rows for each as a class.",
     "label houses.parquet -t price --no-browser": "'price' holds quantities, such as",
     "fit unsorted": "no image is labelled: all 2 are in the folder itself or in 'unlabeled'. Move some into subfolders",
     "fit sheet.xlsx -t y": "workbooks are not read. Save the sheet as 'CSV UTF-8' in Excel.",
@@ -93,7 +93,7 @@ def test_bad_files_of_other_formats(halfmoon, table, tmp_path):
         check(halfmoon(f"fit {table('nonsense', name)} -t y {out}"), f"{name}: the file cannot be read")
     check(halfmoon(f"fit {table('x', 't.docx')} -t y {out}"), "the suffix '.docx' is not known.")
     (tmp_path / "latin.csv").write_bytes(b"a,y\n\xe9,x\n")
-    check(halfmoon(f"fit {tmp_path / 'latin.csv'} -t y {out}"), "not UTF-8")
+    check(halfmoon(f"fit {tmp_path / 'latin.csv'} -t y {out}"), "not UTF-8 text (invalid continuation byte, line 2)")
 
 
 def test_bad_images(halfmoon, tmp_path):

@@ -41,7 +41,7 @@ def test_models_of_python(halfmoon, data, tmp_path, monkeypatch, name):
     facts = json.loads(halfmoon(f"info {path} --json").stdout)
     assert (facts["estimator"], facts["rows"], facts["landmarks"]) == (name, 60, 20)
     text = halfmoon(f"info {path}").stdout
-    assert f"estimator      {name}" in text
+    assert re.search(rf"^estimator +{name}$", text, flags=re.M)
     result = halfmoon(f"diagnose {path}")
     assert result.exit_code == 0
     assert re.search(r"graph: \d+ components?[ ,]", result.stdout)

@@ -68,7 +68,7 @@ def test_images_of_several_sizes_and_depths(tmp_path, rng):
     table = read_table(tmp_path)
     assert table.image_shape == (32, 32, 3)
     assert table.target.tolist() == [None, "b"]
-    assert "1 files that are not images are left out" in table.notes
+    assert "1 file is left out: no image" in table.notes
     np.testing.assert_allclose(table.X[1], 1.0)
     assert read_table(tmp_path, image_shape=(4, 5, 1)).X.shape == (2, 20)
 

@@ -61,9 +61,9 @@ def test_texts_that_look_like_numbers_keep_their_zeros(write, rng):
 
 
 def test_only_the_documented_words_are_missing(write):
-    table = read_table(write("a,y\nNA,NA\nNaN,NaN\n?,?\n,\nNone,None\nnull,null\nN/A,N/A\nnan,nan\n"), target="y")
+    table = read_table(write("a,y\nNA,NA\nNaN,NaN\n?,?\n,\nNone,None\nnone,none\n-,-\nk.A.,k.A.\n"), target="y")
     assert labeled_rows(table).tolist() == table.X["a"].notna().tolist() == [False] * 4 + [True] * 4
-    assert table.target[4:].tolist() == ["None", "null", "N/A", "nan"]
+    assert table.target[4:].tolist() == ["None", "none", "-", "k.A."]
 
 
 def test_a_first_line_of_numbers_is_no_header(write, rng):

@@ -27,7 +27,7 @@ FLAGS = {  # what the library calls the data and the values of options
     r"\bX has\b": "The data have",
     r"(?:The )?'(\w+)' parameter must be an integer in \[(\d+), (\d+)\]": r"\1 must be between \2 and \3",
     **{
-        rf"(?:The )?['`]?(?<![\w./-]){name}(?![\w./=-])['`]?(?: parameter)?": flag
+        rf"(?:The )?['`]?(?<![\w./-]){name}(?![\w/=-]|\.\w)['`]?(?: parameter)?": flag
         for name, flag in (
             ("n_clusters", "--clusters"),
             ("n_landmarks", "--landmarks"),

@@ -114,8 +114,8 @@ def _note_rows_of_fit(model: TableModel, table: Table, unlabeled: str | None, no
     seen = int(model.labeled_in_fit(replace(table, X=take_rows(table.X, rows), target=None, rows=names)).sum())
     if seen:
         note(
-            f"{seen:,} of {counted(len(rows), 'labelled row')} had a label in the fit: the scores here are too good "
-            "for new rows, those of held-out labels below are not"
+            f"{seen:,} of the {counted(len(rows), 'labelled row')} had a label in the fit: the scores here are too "
+            "good for new rows, those of held-out labels below are not"
         )
 
 

@@ -17,9 +17,8 @@ EXAMPLES = o.examples("halfmoon info flowers.hm")
 WORDS = {  # for what has no plain name
     "data": "fitted to",
     "labeled": "labelled rows",
-    "landmarks": "landmarks (rows that stand for all others)",
-    "components": "separate parts of the graph",
-    "kernel": "kernel that was chosen",
+    "components": "graph in parts",
+    "kernel": "chosen kernel",
     "parameters": "settings of your own",
 }
 
@@ -96,8 +95,11 @@ def _given(held: Any) -> dict[str, str]:
 
 def _in_words(facts: dict[str, Any]) -> dict[str, str]:
     """Return facts as people read them; those of the report, which follows, are left to it."""
-    facts = {name: value for name, value in facts.items() if name not in ("tuned", "candidates", "held_out_score")}
+    if "candidates" in facts:  # of a model of a table
+        facts = {name: value for name, value in facts.items() if name not in ("tuned", "candidates", "held_out_score")}
     lines = {WORDS.get(name, name.replace("_", " ")): _text(value) for name, value in facts.items()}
+    if "landmarks" in facts:
+        lines["landmarks"] = f"{facts['landmarks']:,} rows that stand for all others"
     if "error_bound" in facts:
         del lines["bound kind"], lines["error bound"]
         lines["linear systems"] = (

@@ -49,7 +49,8 @@ def read_delimited(path: Path, own: str, wanted: Wanted) -> tuple[Any, NDArray[n
         )
     except UnicodeDecodeError as error:
         raise DataFileError(
-            f"{path}: the file is not UTF-8 text ({error.reason}). Save it as UTF-8; Excel calls that 'CSV UTF-8'."
+            f"{path}: the file is not UTF-8 text ({error.reason}, line {_line_of_no_text(path)}). Save it as UTF-8; "
+            "Excel calls that 'CSV UTF-8'."
         ) from error
     except (csv.Error, pd.errors.ParserError) as error:
         raise DataFileError(f"{path}: the file cannot be read ({error}).") from error
@@ -61,6 +62,17 @@ def read_delimited(path: Path, own: str, wanted: Wanted) -> tuple[Any, NDArray[n
         return frame, layout.lines, []
     texts = [name for name in layout.header if wanted.is_text(name) and name != wanted.target]
     return with_points(frame, dialect.decimal_comma, texts), layout.lines, dialect.notes(own)
+
+
+def _line_of_no_text(path: Path) -> int:
+    """Return the first line that is not UTF-8."""
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            try:
+                line.decode()
+            except UnicodeDecodeError:
+                return number
+    raise AssertionError("All lines are UTF-8.")
 
 
 @dataclass(frozen=True)
