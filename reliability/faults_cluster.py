@@ -30,6 +30,7 @@ ROWS, NEW, CHUNK = 6000, 4000, 500
 SHARD = 1500  # rows, so that a small graph is built in shards
 SLOW = 3.0  # seconds for which a worker stands still
 STILL = 100.0  # seconds after which a run that takes one or two is said to stand still
+BACK = 300.0  # seconds in which Dask starts a worker again on a machine that is busy; no part of a run
 SETTLED = 30.0  # seconds in which a cluster lets go of what nobody asks for
 
 Kill = Callable[[int], None]
@@ -111,7 +112,7 @@ def _check_nothing_is_left(client: Any) -> None:
 
 def _wait_for_workers(client: Any, count: int) -> None:
     """Wait as `DaskExecutor` does, which says why."""
-    until = time.monotonic() + STILL
+    until = time.monotonic() + BACK
     while len(client.nthreads()) < count:
         assert time.monotonic() < until, f"{count} workers were expected, there are {client.nthreads()}"
         time.sleep(0.1)
@@ -124,7 +125,7 @@ def _with_nannies() -> Iterator[tuple[Any, Callable[[], None]]]:
     from distributed import Client, LocalCluster
 
     # A LocalCluster gives up a worker that is not back in time; on a busy machine the default, 15 s, is too short.
-    patient = dask.config.set({"distributed.deploy.lost-worker-timeout": f"{STILL} s"})
+    patient = dask.config.set({"distributed.deploy.lost-worker-timeout": f"{BACK} s"})
     cluster = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50)
     with patient, cluster, Client(cluster, set_as_default=False) as client:
         yield client, lambda: _wait_for_workers(client, 2)
