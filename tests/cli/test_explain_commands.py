@@ -79,6 +79,23 @@ def test_check_labels_of_images_and_numbers(files, halfmoon):
     assert all(isinstance(issue["suggested"], float) for issue in told["issues"])
 
 
+def test_images_go_by_their_names(files, halfmoon, tmp_path):
+    model = tmp_path / "photos.hm"
+    assert "images" not in json.loads(halfmoon(f"fit photos --landmarks 40 --json -o {model}").stdout)
+    image = sorted(path.name for path in (files / "photos").glob("*.png"))[0]
+    text = halfmoon(f"explain {model} photos --row {image}").stdout
+    assert text.startswith(f"{image}: ")
+    shares = re.findall(r"^  ([01]/\d+\.png) +([01]) +[+-]", text, flags=re.M)
+    assert len(shares) == 5
+    assert all(name.startswith(label) for name, label in shares)
+    assert "row " not in text.splitlines()[1]
+    told = json.loads(halfmoon(f"check-labels {model} --json").stdout)
+    assert all(issue["row"].endswith(".png") for issue in told["issues"])
+    refused = halfmoon(f"explain {model} photos --row nobody.png")
+    assert "--row nobody.png is not an image of the folder or a number from 1 on." in refused.stderr
+    assert halfmoon(f"explain {model} photos --row 0").exit_code == 2
+
+
 def test_suggest_says_the_next_step(files, halfmoon, flowers_model, tmp_path):
     shown = halfmoon(f"suggest once.hm flowers.csv --n 2 --out {tmp_path / 'next.csv'}").stdout
     assert "Next: fill in 'species' of these rows in flowers.csv, then: halfmoon fit flowers.csv" in shown

@@ -23,6 +23,7 @@ __all__ = [
     "load_model",
     "quality_facts",
     "quality_lines",
+    "shown_facts",
     "table_or_model",
     "unwrapped",
 ]
@@ -62,6 +63,11 @@ def load_model(path: Path) -> TableModel:
             "data files. Use it in Python, halfmoon.load(...); 'halfmoon info' and 'halfmoon diagnose' read it."
         )
     return model
+
+
+def shown_facts(model: TableModel) -> dict[str, Any]:
+    """Return the facts of a fit but for the names of all its images."""
+    return {name: value for name, value in model.facts.items() if name != "images"}
 
 
 def fit_line(facts: dict[str, Any]) -> str:

@@ -96,5 +96,7 @@ def _with_names(model: TableModel, table: Table | None) -> LabelIssues:
 
     issues = model.label_issues()
     if table is None or not len(table.rows):
+        if "images" in model.facts:
+            return issues.called(np.asarray(model.facts["images"]), "image")
         return issues.called(np.arange(1, model.facts["rows"] + 1), "row")
     return issues.called(np.asarray(table.rows), table.unit)

@@ -9,7 +9,7 @@ import typer
 
 from halfmoon.cli import _options as o
 from halfmoon.cli._data import carried_columns, joined, read_data, recipe_of
-from halfmoon.cli._models import fit_line
+from halfmoon.cli._models import fit_line, shown_facts
 from halfmoon.cli._report import reporting
 
 NAME = "cluster"
@@ -55,4 +55,4 @@ def command(
         write_columns(joined(carried, {"cluster": labels}), place)
         sizes = np.bincount(labels, minlength=clusters).tolist()
         report.show("rows in each cluster: " + ", ".join(f"{size:,}" for size in sizes))
-        report.finish(fit_line(model.facts), str(place), sizes=sizes, **model.facts)
+        report.finish(fit_line(model.facts), str(place), sizes=sizes, **shown_facts(model))

@@ -9,7 +9,7 @@ import typer
 
 from halfmoon.cli import _options as o
 from halfmoon.cli._data import recipe_of
-from halfmoon.cli._models import fit_line, kernel_in, load_any, quality_facts, table_or_model, unwrapped
+from halfmoon.cli._models import fit_line, kernel_in, load_any, quality_facts, shown_facts, table_or_model, unwrapped
 from halfmoon.cli._report import reporting
 from halfmoon.runtime.words import counted
 
@@ -59,7 +59,7 @@ def _diagnosed(held: Any) -> tuple[list[str], dict[str, Any]]:
         raise ValueError(
             f"There is no fitted kernel of halfmoon in this {type(held).__name__}: there is nothing to diagnose."
         )
-    of_table = {"task": held.task, **held.facts} if hasattr(held, "facts") else {}
+    of_table = {"task": held.task, **shown_facts(held)} if hasattr(held, "facts") else {}
     if hasattr(estimator, "learned_"):
         diagnosis = estimator.diagnose()
         return [str(diagnosis)], {

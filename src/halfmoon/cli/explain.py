@@ -29,8 +29,10 @@ def command(
     model: o.Model,
     data: o.Data,
     row: Annotated[
-        list[int] | None,
-        typer.Option(metavar="N", min=1, help="Row of the data to explain, from 1; may be repeated. All by default."),
+        list[str] | None,
+        typer.Option(
+            metavar="N", help="Row to explain, from 1, or the name of an image; may be repeated. All by default."
+        ),
     ] = None,
     of: Annotated[
         str | None, typer.Option(metavar="CLASS", help="Class to explain the decision value of; else the predicted.")
@@ -60,10 +62,14 @@ def command(
             if out is not None:
                 check_writable(out, OUT_SUFFIXES, inputs=(model, data), force=force)
             fitted = load_model(model)
-            table = _chosen(fitted.read(data, separator=separator), row)
+            whole = fitted.read(data, separator=separator)
+            chosen = None if row is None else [_number(whole, name) for name in row]
+            table = _chosen(whole, chosen)
         with report.working("explaining"):
             why = fitted.explain(table, of)
-        why = _numbered(why, row)
+        why = _numbered(why, chosen)
+        if table.unit == "image":
+            why = why.called(fitted.facts.get("images", ()), table.rows)
         report.show(str(why))
         if out is not None:
             write_columns(_columns(why), out)
@@ -73,6 +79,16 @@ def command(
             None if out is None else str(out),
             **why.to_dict(),
         )
+
+
+def _number(table: Table, name: str) -> int:
+    """Return the number, from 1, of a row or of the image of this name."""
+    if table.unit == "image" and name in table.rows:
+        return list(table.rows).index(name) + 1
+    if name.isdecimal() and int(name) > 0:
+        return int(name)
+    what = "an image of the folder or a number" if table.unit == "image" else "a number"
+    raise table.error(f"--row {name} is not {what} from 1 on.")
 
 
 def _chosen(table: Table, rows: list[int] | None) -> Table:

@@ -9,7 +9,7 @@ import typer
 
 from halfmoon.cli import _options as o
 from halfmoon.cli._data import need_target, read_data, recipe_of
-from halfmoon.cli._models import fit_line, quality_facts, quality_lines
+from halfmoon.cli._models import fit_line, quality_facts, quality_lines, shown_facts
 from halfmoon.cli._report import reporting
 
 NAME = "fit"
@@ -87,7 +87,7 @@ def command(
             save(model, out)
         for line in quality:
             report.show(line)
-        report.finish(fit_line(model.facts), str(out), task=model.task, **quality_facts(model), **model.facts)
+        report.finish(fit_line(model.facts), str(out), task=model.task, **quality_facts(model), **shown_facts(model))
 
 
 def _check_task(task: o.Task | None, clusters: int | None, tune: bool, on_disk: bool) -> None:

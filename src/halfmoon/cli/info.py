@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from halfmoon.cli import _options as o
-from halfmoon.cli._models import kernel_in, load_any, quality_facts, quality_lines, unwrapped
+from halfmoon.cli._models import kernel_in, load_any, quality_facts, quality_lines, shown_facts, unwrapped
 from halfmoon.cli._report import reporting
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def command(model: o.Model, quiet: o.Quiet = False, as_json: o.Json = False) -> 
 
 def _facts_of_table(model: TableModel) -> dict[str, Any]:
     """Return everything worth knowing of a model of a data file."""
-    facts: dict[str, Any] = {"task": model.task, "target": model.target, **model.facts}
+    facts: dict[str, Any] = {"task": model.task, "target": model.target, **shown_facts(model)}
     if model.classes is not None:
         facts["classes"] = model.classes.tolist()
     if model.columns is not None:

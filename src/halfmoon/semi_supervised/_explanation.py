@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from typing import Any
@@ -51,6 +51,12 @@ class PointExplanation:
         Its length; infinite where there is none.
     rests_on_graph : bool
         Whether the graph has a weight in the model; if not, there is no path.
+    names : tuple of str
+        What the rows given to `fit` are called, files of images, say; empty: their numbers.
+    name : str or None
+        What the point is called.
+    first : int
+        Number of the first row.
     """
 
     number: int
@@ -65,6 +71,9 @@ class PointExplanation:
     path: Indices | None
     length: float
     rests_on_graph: bool
+    names: tuple[str, ...] = ()
+    name: str | None = None
+    first: int = 0
 
     @property
     def title(self) -> str:
@@ -72,13 +81,18 @@ class PointExplanation:
         other = "" if self.of is None or self.of == self.prediction else f", decision value of {self.of}"
         what = "" if other or self.of is None else ", decision value"
         predicted = f"{self.prediction:.4g}" if self.of is None else f"{self.prediction}"
-        return f"row {self.number}: {predicted}{other or what}{'' if self.of is None else f' {self.total:+.4g}'}"
+        point = f"row {self.number}" if self.name is None else self.name
+        return f"{point}: {predicted}{other or what}{'' if self.of is None else f' {self.total:+.4g}'}"
+
+    def _called(self, row: int) -> str:
+        """Return the name of a training row, or its number."""
+        return self.names[row - self.first] if self.names else str(row)
 
     def summands(self, shown: int = SHOWN) -> list[tuple[str, str, float]]:
         """Return names, labels and sizes of the summands of the decision value; small ones are summed up."""
         head = [
             (
-                f"row {self.rows[i]}{' (assumed)' if self.assumed[i] else ''}",
+                f"{'' if self.names else 'row '}{self._called(self.rows[i])}{' (assumed)' if self.assumed[i] else ''}",
                 f"{self.labels[i]:.4g}" if self.of is None else str(self.labels[i]),
                 float(self.shares[i]),
             )
@@ -95,7 +109,7 @@ class PointExplanation:
             return "no path: the graph has no weight in this model"
         if self.path is None:
             return "no path in the graph"
-        rows = [str(row) for row in self.path]
+        rows = [self._called(row) for row in self.path]
         if len(rows) > STEPS_SHOWN:
             half = STEPS_SHOWN // 2
             rows = [*rows[:half], f"({len(rows) - 2 * half} more)", *rows[-half:]]
@@ -166,6 +180,10 @@ class Explanation:
         Row of each point in what was explained.
     rests_on_graph : bool
         Whether the graph has a weight in the model; if not, there are no paths.
+    names, point_names : tuple of str
+        What the rows given to `fit`, and the points, are called; empty: their numbers.
+    first : int
+        Number of the first row.
     """
 
     predictions: NDArray[Any]
@@ -180,6 +198,9 @@ class Explanation:
     lengths: Vector
     numbers: Indices
     rests_on_graph: bool
+    names: tuple[str, ...] = ()
+    point_names: tuple[str, ...] = ()
+    first: int = 0
 
     def __len__(self) -> int:
         return len(self.total)
@@ -200,6 +221,9 @@ class Explanation:
             path=self.paths[i],
             length=float(self.lengths[i]),
             rests_on_graph=self.rests_on_graph,
+            names=self.names,
+            name=self.point_names[i] if self.point_names else None,
+            first=self.first,
         )
 
     def __iter__(self) -> Iterator[PointExplanation]:
@@ -228,7 +252,12 @@ class Explanation:
     def counted_from(self, first: int) -> Explanation:
         """Return the same with all rows counted from another number than 0."""
         paths = tuple(None if path is None else path + first for path in self.paths)
-        return replace(self, rows=self.rows + first, paths=paths, numbers=self.numbers + first)
+        numbers = self.numbers + first
+        return replace(self, rows=self.rows + first, paths=paths, numbers=numbers, first=self.first + first)
+
+    def called(self, names: Sequence[str], point_names: Sequence[str]) -> Explanation:
+        """Return the same with names of the rows given to `fit`, and of the points."""
+        return replace(self, names=tuple(names), point_names=tuple(point_names))
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain numbers, texts and lists, for JSON."""

@@ -268,5 +268,6 @@ def _facts(estimator: Any, table: Table, n_labeled: int) -> dict[str, Any]:
         "error_bound": float(kernel.restriction_.error_bound),
         "bound_kind": kernel.restriction_.bound_kind,
         **({} if table.names is None else {"columns": list(table.names)}),
+        **({"images": list(table.rows)} if table.unit == "image" else {}),
         **({"kernel": str(estimator.choice_)} if hasattr(estimator, "choice_") else {}),
     }
