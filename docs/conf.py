@@ -218,7 +218,7 @@ def link_page(app, docname, source):
 
     Links to the files of examples lead into the gallery. The first mention of a name of the API leads to its page.
     """
-    if not app.env.doc2path(docname).endswith(".md") or docname == "changelog":
+    if Path(app.env.doc2path(docname)).suffix != ".md" or docname == "changelog":
         return
     text = re.sub(r"\((?:\.\./)+examples/(plot_\w+)\.py\)", r"(/auto_examples/\1.rst)", source[0])
     text = re.sub(r"\((?:\.\./)+examples/\)", "(/auto_examples/index.rst)", text)

@@ -80,7 +80,7 @@ def _explained(X: Any) -> Iterator[None]:
             ) from error
         found = _first_without_number(X)
         if found is not None:
-            raise ValueError(f"X must hold numbers, but column {found[0]!r} holds {found[1]!r}. {ADVICE}") from error
+            raise ValueError(f"X must hold numbers: column {found[0]!r} holds {found[1]!r}. {ADVICE}") from error
         if isinstance(error, TypeError) or "could not convert string" not in str(error):
             raise
         raise ValueError(f"X must hold numbers: {error}. {ADVICE}") from error

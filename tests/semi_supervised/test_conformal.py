@@ -183,8 +183,8 @@ def test_intervals_of_few_targets_are_infinite_and_those_of_more_hold_the_predic
 @pytest.mark.parametrize(
     ("change", "word"),
     [
-        ({"alpha": None}, "selected"),
-        ({"kernel": {"extension": "auto"}}, "selected"),
+        ({"alpha": None}, "chosen by the labels"),
+        ({"kernel": {"extension": "auto"}}, "chosen by the labels"),
         ({"kernel": {"extension": "kernel"}}, "scaled"),
         ({"kernel": {"landmarks": "random"}}, "landmarks"),
         ({"priors": [0.5, 0.5]}, "priors"),

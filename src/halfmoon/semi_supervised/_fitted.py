@@ -146,7 +146,7 @@ class FittedEstimator(BaseEstimator):
         >>> LapRLSClassifier(0.1, kernel=kernel).fit(X, few).conformal_guarantee().proven
         0.9
         >>> LapRLSClassifier().fit(X, few).conformal_guarantee().obstacles
-        ('mixture or ridge were selected by the labels (give the extension, and alpha or C)',)
+        ('the weights of the kernels or the ridge were chosen by the labels (fix the extension, and alpha or C)',)
         """
         level, learned = check_level(level), self._fitted
         return ConformalGuarantee.of(learned, level, self.given_alpha, priors=getattr(self, "priors", None) is not None)

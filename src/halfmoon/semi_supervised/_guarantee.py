@@ -64,12 +64,12 @@ def _obstacles(learned: LearnedModel, alpha: float | None, priors: bool) -> Iter
     """Yield what makes labelled rows differ from others in more than their labels."""
     kernel, training = learned.kernel, learned.problem.training
     if not is_given(learned.kernel, alpha):
-        yield "mixture or ridge were selected by the labels (give the extension, and alpha or C)"
+        yield "the weights of the kernels or the ridge were chosen by the labels (fix the extension, and alpha or C)"
     elif kernel.extension != "graph":
-        yield f"extension={kernel.extension!r} is scaled by the labelled rows (extension='graph' is not)"
+        yield f"extension={kernel.extension!r} is scaled by the labelled rows (use extension='graph')"
     looks = callable(kernel.landmarks) or (isinstance(kernel.landmarks, str) and kernel.landmarks == "random")
     if looks and len(kernel.landmark_indices_) < training.X.shape[0]:
-        yield "the landmarks were chosen with a look at which rows are labelled (landmarks='kmeans++' are not)"
+        yield "the landmarks were chosen with labelled rows preferred (use landmarks='kmeans++')"
     if priors:
         yield "the decision values were shifted to given priors"
     if np.ptp(learned.problem.weights) > 0.0:
