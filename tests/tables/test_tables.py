@@ -88,6 +88,12 @@ def test_features_of_new_tables_must_fit(rng):
             model.predict(X)
 
 
+def test_a_model_of_a_table_fits_on_a_line():
+    frame = pd.DataFrame({"length": np.arange(20.0), "width": np.arange(20.0) ** 2})
+    model = fit_table(as_table(frame, ["short"] * 3 + [None] * 14 + ["long"] * 3), Recipe())
+    assert repr(model) == "TableModel(classify, target='y', 2 columns, LapSVC)"
+
+
 def test_numbers_whose_squares_overflow_are_refused():
     frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [1.0, "-1e200", 2.0]})
     with pytest.raises(

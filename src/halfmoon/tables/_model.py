@@ -90,6 +90,12 @@ class TableModel(BaseEstimator):
         """The last step: a semi-supervised estimator, or k-means."""
         return self.pipeline.steps[-1][1]
 
+    def __repr__(self) -> str:
+        """Say what it predicts from what; the facts fill a screen."""
+        target = f", target={self.target!r}" if self.target is not None else ""
+        columns = f", {len(self.columns)} columns" if self.columns is not None else ""
+        return f"TableModel({self.task}{target}{columns}, {type(self.estimator).__name__})"
+
     def read(self, path: str | Path, target: str | None = None, separator: str | None = None) -> Table:
         """Read a data file for this model; rows of formats that it was fitted to on disk stay there."""
         names = self.facts.get("columns")
