@@ -26,7 +26,7 @@ __all__ = ["LandmarkKernel", "WarpedKernel", "warp"]
 Matrix = NDArray[np.float64]
 
 EXTENSIONS = ("graph", "kernel")
-OUTWEIGHED = 100.0  # A / eta against K_hat at eta = 1, found by measurement (docs/estimators.md)
+OUTWEIGHED = 100.0  # A / eta against K_hat at eta = 1, found by measurement (docs/defaults.md)
 MEDIAN_SAMPLE = 1000  # landmarks that the median heuristic of the RBF width looks at
 SMOOTH_STRENGTH = 10.0  # times eta: beside a base kernel of its own the smooth extension is graph alone
 LARGEST_ROUNDING = 1e-4  # of eq. 6 between the landmarks, without a warning
