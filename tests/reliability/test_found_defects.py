@@ -338,9 +338,9 @@ def test_k_means_uses_one_thread_of_openmp(X, monkeypatch):
     """On several, a fork of a process that has clustered waited for ever for threads that it had not got."""
     fitting, seen = KMeans.fit, []
 
-    def watched(self, rows):
+    def watched(self, rows, sample_weight=None):
         seen.extend(library["num_threads"] for library in threadpool_info() if library["user_api"] == "openmp")
-        return fitting(self, rows)
+        return fitting(self, rows, sample_weight=sample_weight)
 
     monkeypatch.setattr(KMeans, "fit", watched)
     KernelKMeans(2, kernel=small(), random_state=0).fit(X)

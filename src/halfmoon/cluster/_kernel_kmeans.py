@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.cluster import KMeans
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from halfmoon._validation import check_integer, validate_points
+from halfmoon.cluster._cut_features import CutFeatures, normalized_cut
 from halfmoon.features import LandmarkFeatures
+from halfmoon.kernels import DataDependentKernel
 from halfmoon.runtime.chunks import by_chunk
 from halfmoon.runtime.executor import ThreadExecutor
 from halfmoon.runtime.storable import storable
@@ -21,6 +25,16 @@ from halfmoon.runtime.transaction import transaction
 __all__ = ["KernelKMeans"]
 
 Result = TypeVar("Result")
+SAMPLE = 2_000  # rows that each of several runs looks at
+# Clusters are longer than the ten steps that classifiers look along the graph; and a distance between components of the
+# graph says nothing about the data. Without labels nothing weighs graph and base kernel: the graph decides.
+FAR_SEEING: dict[str, Any] = {
+    "n_neighbors": 10,
+    "power": 1,
+    "ridge": 1e-4,
+    "eta": 1e6,
+    "graph_params": {"connect": True},
+}
 
 
 @storable
@@ -30,14 +44,21 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     ``|Phi(x) - Phi(x')|^2 = K(x, x) + K(x', x') - 2 K(x, x')``, with seeds by k-means++ in this metric. Points that the
     graph joins are near each other however the cluster is curved.
 
+    Where the kernel goes on through its graph (``extension="auto"`` or ``"graph"``) this is a search for small
+    normalised cuts: a row is weighted by its degree and stands at the mean of its neighbours in the graph, and the run
+    with the smallest normalised cut is kept. Hubs and single rows then do not become clusters of their own.
+    ``extension="kernel"`` and a ready-made regulariser use the metric of the kernel as it is.
+
     Parameters
     ----------
     n_clusters : int, default=8
         Number of clusters.
     kernel : DataDependentKernel, str or callable, default=None
-        The kernel; None means ``DataDependentKernel()``, and a name or function is its base kernel.
-    n_init : int, default=10
-        Runs from different seeds; the best is kept.
+        The kernel. None means one that sees far along the graph, ``DataDependentKernel(n_neighbors=10, power=1,
+        ridge=1e-4, eta=1e6, graph_params={"connect": True})``, and a name or function is its base kernel.
+    n_init : int, default=30
+        Runs from different seeds, on a sample where there are more than 2,000 rows; the best is kept: by normalised
+        cut, or by `inertia_` where there is no graph.
     max_iter : int, default=300
         Iterations of a run at most.
     tol : float, default=1e-4
@@ -54,7 +75,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     labels_ : ndarray of shape (n,)
         Cluster of each training row.
     inertia_ : float
-        Sum of squared distances to the centres.
+        Sum of squared distances to the centres, each times the degree of the row over the mean degree.
     n_iter_ : int
         Iterations of the best run.
     kernel_ : DataDependentKernel
@@ -64,11 +85,9 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     --------
     >>> import numpy as np
     >>> from sklearn.datasets import make_moons
-    >>> from halfmoon import DataDependentKernel, KernelKMeans
+    >>> from halfmoon import KernelKMeans
     >>> X, y = make_moons(300, noise=0.05, random_state=0)
-    >>> kernel = DataDependentKernel(n_neighbors=10, power=1, eta=1e6, n_landmarks=40, random_state=0,
-    ...                              graph_params={"connect": True})
-    >>> labels = KernelKMeans(2, kernel=kernel, random_state=0).fit_predict(X)
+    >>> labels = KernelKMeans(2, random_state=0).fit_predict(X)
     >>> bool(abs((labels == y).mean() - 0.5) > 0.45)     # up to the names of the clusters
     True
     """
@@ -78,7 +97,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         n_clusters: int = 8,
         *,
         kernel: Any = None,
-        n_init: int = 10,
+        n_init: int = 30,
         max_iter: int = 300,
         tol: float = 1e-4,
         random_state: Any = None,
@@ -115,29 +134,60 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         with transaction(self) as staged:
             X = validate_points(staged, X, minimum=2, to_learn=True)
             check_integer("n_clusters", self.n_clusters, low=1, high=X.shape[0], advice=f"X has {X.shape[0]} rows.")
-            staged._features = self._map().fit_checked(X)
-            staged.kernel_ = staged._features.kernel_
-            kmeans = staged._kmeans = KMeans(
-                self.n_clusters,
-                n_init=self.n_init,
-                max_iter=self.max_iter,
-                tol=self.tol,
-                random_state=self.random_state,
-            )
-            _on_one_thread(kmeans.fit, staged._features.transform_checked(X))
+            check_integer("n_init", self.n_init, low=1)
+            features = self._map().fit_checked(X)
+            staged.kernel_ = features.kernel_
+            if CutFeatures.serve(features.kernel_, X):
+                cut = staged._features = CutFeatures(
+                    features.kernel_, np.float32 if X.dtype == np.float32 else np.float64
+                )
+                runs = partial(self._best_run, weights=cut.degrees / cut.degrees.mean(), graph=cut.geometry.graph)
+                kmeans = _on_one_thread(runs, cut.of_rows)
+            else:
+                staged._features = features
+                kmeans = _on_one_thread(
+                    partial(self._best_run, weights=np.ones(X.shape[0])), features.transform_checked(X)
+                )
+            staged._kmeans = kmeans
             staged.labels_, staged.inertia_, staged.n_iter_ = kmeans.labels_, kmeans.inertia_, kmeans.n_iter_
         return self
 
     def _map(self) -> LandmarkFeatures:
         own = getattr(self.kernel, "random_state", None)
+        given = {"n_neighbors": self.n_neighbors, "n_landmarks": self.n_landmarks, "n_jobs": self.n_jobs}
+        kernel = self.kernel
+        if not isinstance(kernel, DataDependentKernel):
+            base = {} if kernel is None else {"base_kernel": kernel}
+            kernel = DataDependentKernel(**base, **FAR_SEEING)
+            if self.n_neighbors is not None:
+                kernel.set_params(n_neighbors=given.pop("n_neighbors"))
         return LandmarkFeatures(
-            self.kernel,
-            n_neighbors=self.n_neighbors,
-            n_landmarks=self.n_landmarks,
-            random_state=self.random_state if own is None else None,
-            n_jobs=self.n_jobs,
-            verbose=self.verbose,
+            kernel, random_state=self.random_state if own is None else None, verbose=self.verbose, **given
         )
+
+    def _best_run(self, rows: NDArray[Any], weights: NDArray[np.float64], graph: Any = None) -> KMeans:
+        """Return the run with the smallest normalised cut, or sum of squares where there is no graph.
+
+        The sum of squares has many local minima where clusters are long, so that runs have to be many: of many rows
+        each looks at a sample, and the best goes on with all of them.
+        """
+        random, least, start = check_random_state(self.random_state), np.inf, None
+        size = max(SAMPLE, 20 * self.n_clusters)
+        for _ in range(self.n_init):
+            some = random.choice(len(rows), size, replace=False) if len(rows) > size else slice(None)
+            run = self._kmeans_from("k-means++", random).fit(rows[some], sample_weight=weights[some])
+            cut = None if graph is None else normalized_cut(graph, run.predict(rows))
+            cost = -run.score(rows, sample_weight=weights) if cut is None else cut
+            if start is None or cost < least:
+                start, least = run, cost
+        assert start is not None
+        if len(rows) <= size:
+            return start
+        return self._kmeans_from(start.cluster_centers_, random).fit(rows, sample_weight=weights)
+
+    def _kmeans_from(self, init: Any, random: np.random.RandomState) -> KMeans:
+        seed = random.randint(np.iinfo(np.int32).max)
+        return KMeans(self.n_clusters, init=init, n_init=1, max_iter=self.max_iter, tol=self.tol, random_state=seed)
 
     @property
     def _n_features_out(self) -> int:

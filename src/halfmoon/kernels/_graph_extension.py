@@ -7,6 +7,7 @@ K_SS = K_hat - eta K_hat (A + eta K_hat)^-1 K_hat is eq. 6 on the landmarks, T t
 from __future__ import annotations
 
 import copyreg
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -138,11 +139,16 @@ class GraphExtension:
 
         Where Phi of all training points is larger than `MOST_NUMBERS` it is solved for in blocks of columns, each time.
         """
+        return np.hstack([self.geometry.average(A, block, as_new=as_new) for block in self.blocks()])
+
+    def blocks(self) -> Iterator[Matrix]:
+        """Yield Phi on the distinct training points: whole where it is kept, else in blocks of columns."""
         if self._is_kept:
-            return self.geometry.average(A, self.features, as_new=as_new)
+            yield self.features
+            return
         B, step = self.on_landmarks, max(1, MOST_NUMBERS // self.geometry.index.n_points)
-        blocks = (B[:, start : start + step] for start in range(0, B.shape[1], step))
-        return np.hstack([self.geometry.average(A, self.on_points(block), as_new=as_new) for block in blocks])
+        for start in range(0, B.shape[1], step):
+            yield self.on_points(B[:, start : start + step])
 
 
 def landmark_gram(restriction: Restriction, K_hat: Matrix, eta: float, T: Matrix | None = None) -> Matrix:

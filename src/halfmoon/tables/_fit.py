@@ -15,7 +15,6 @@ from halfmoon.cluster import KernelKMeans
 from halfmoon.kernels import DataDependentKernel
 from halfmoon.model_selection import KernelSearchCV
 from halfmoon.runtime.spool import is_on_disk
-from halfmoon.runtime.words import counted
 from halfmoon.semi_supervised import LapRLSRegressor, LapSVC
 from halfmoon.tables._model import TableModel
 from halfmoon.tables._prepare import check_scales, plan_preparation, scaling_notes, typed_features
@@ -36,14 +35,12 @@ __all__ = ["PreparedTable", "Recipe", "fit_table", "prepare_table"]
 Notify = Callable[[str], Any]
 TASKS = {"classify": "classification", "regress": "regression"}
 NEIGHBORS = (5, 10, 20)  # that tuning tries
+SMALL_CLUSTER = 0.01  # of the rows; a smaller one gets a note
 GRID: dict[str, list[Any]] = {
     "kernel__ridge": [1e-4, 1e-2],
     "kernel__power": [1, 2, 3],
     "kernel__eta": [0.1, 1.0, 10.0],
 }
-# Without labels nothing weighs graph and base kernel: the graph decides (docs/command-line.md has the figures).
-TINY, DRAWS = 0.1, 3  # a cluster of fewer rows than this share of the mean, and how often landmarks are drawn then
-CLUSTERING: dict[str, Any] = {"n_neighbors": 10, "power": 1, "eta": 1e6, "graph_params": {"connect": True}}
 
 
 @dataclass(frozen=True)
@@ -102,7 +99,9 @@ def fit_table(table: Table, recipe: Recipe, notify: Notify = lambda note: None) 
     """
     problem = _read_problem(table, recipe, notify)
     prepared = prepare_table(table, recipe.standardize, notify)
-    estimator, tuning = _fit_estimator(prepared.features, problem, recipe, notify)
+    estimator, tuning = _fit_estimator(prepared.features, problem, recipe)
+    if problem.task == "cluster":
+        _note_small_clusters(estimator.labels_, notify)
     return prepared.model(estimator, problem.task, problem.classes, problem.n_labeled, tuning)
 
 
@@ -212,11 +211,15 @@ def _guess_task(table: Table, labeled: NDArray[np.bool_]) -> str:
     return guess_task(table.target[labeled])
 
 
-def _fit_estimator(X: Any, problem: _Problem, recipe: Recipe, notify: Notify) -> tuple[Any, dict[str, Any]]:
+def _fit_estimator(X: Any, problem: _Problem, recipe: Recipe) -> tuple[Any, dict[str, Any]]:
     """Return the fitted estimator of the task, and what tuning found."""
     if problem.task == "cluster":
-        return _fit_clusters(X, recipe, notify), {}
-    kernel = _kernel(recipe, recipe.seed)
+        assert recipe.n_clusters is not None
+        how_large: dict[str, Any] = {"n_neighbors": recipe.n_neighbors, "n_landmarks": recipe.n_landmarks}
+        return KernelKMeans(recipe.n_clusters, random_state=recipe.seed, **how_large).fit(X), {}
+    kernel = DataDependentKernel(n_landmarks=recipe.n_landmarks, random_state=recipe.seed)
+    if recipe.n_neighbors is not None:
+        kernel.set_params(n_neighbors=recipe.n_neighbors)
     how: dict[str, Any] = {"kernel": kernel, "checkpoint": recipe.checkpoint, "max_memory": recipe.max_memory}
     estimator = LapRLSRegressor(**how) if problem.task == "regress" else LapSVC(probability=True, **how)
     if not recipe.tune:
@@ -233,26 +236,16 @@ def _fit_estimator(X: Any, problem: _Problem, recipe: Recipe, notify: Notify) ->
     }
 
 
-def _kernel(recipe: Recipe, seed: int, **rules: Any) -> DataDependentKernel:
-    kernel = DataDependentKernel(n_landmarks=recipe.n_landmarks, random_state=seed, **rules)
-    return kernel if recipe.n_neighbors is None else kernel.set_params(n_neighbors=recipe.n_neighbors)
-
-
-def _fit_clusters(X: Any, recipe: Recipe, notify: Notify) -> KernelKMeans:
-    """Return clusters; where one is tiny, a landmark may be an outlier of the graph, and landmarks are drawn again."""
-    assert recipe.n_clusters is not None
-    drawn, least = [], TINY * X.shape[0] / recipe.n_clusters
-    for seed in range(recipe.seed, recipe.seed + DRAWS):
-        model = KernelKMeans(recipe.n_clusters, kernel=_kernel(recipe, seed, **CLUSTERING), random_state=seed).fit(X)
-        drawn.append((model, int(np.bincount(model.labels_, minlength=recipe.n_clusters).min())))
-        if drawn[-1][1] >= least:
-            if len(drawn) > 1:
-                notify(f"a cluster had next to no rows: landmarks were drawn again, as --seed {seed} draws them")
-            return model
-    model, smallest = drawn[0]
-    rows = counted(smallest, "row")
-    notify(f"a cluster has {rows} only: outliers, or more clusters than there are; try fewer, or --neighbors")
-    return model
+def _note_small_clusters(labels: NDArray[np.int32], notify: Notify) -> None:
+    """Name the clusters that hold so few rows that they may be outliers."""
+    sizes = np.bincount(labels)
+    small = np.flatnonzero((sizes > 0) & (sizes < SMALL_CLUSTER * len(labels)))
+    if len(small):
+        held = ", ".join(f"{cluster} ({sizes[cluster]:,})" for cluster in small)
+        notify(
+            f"less than {SMALL_CLUSTER:.0%} of the rows are in cluster {held}: perhaps outliers. Try fewer clusters or "
+            "another --seed"
+        )
 
 
 def _facts(estimator: Any, table: Table, n_labeled: int) -> dict[str, Any]:
