@@ -41,7 +41,7 @@ from halfmoon import (
     load,
     save,
 )
-from halfmoon.exceptions import ModelFileError
+from halfmoon.exceptions import MissingExtraError, ModelFileError
 from halfmoon.graph import knn_graph
 from halfmoon.model_selection import KernelSearchCV
 from halfmoon.persistence import FORMAT_VERSION
@@ -391,11 +391,10 @@ def test_missing_files_and_folders(tmp_path):
 
 
 def test_without_skops(path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "skops.io", None)
-    with pytest.raises(ImportError, match=r'pip install "halfmoon\[files\]"'):
-        save(LapSVC(), path)
-    with pytest.raises(ImportError, match="files"):
-        load(path)
+    monkeypatch.setitem(sys.modules, "skops", None)
+    for use in (lambda: save(LapSVC(), path), lambda: load(path)):
+        with pytest.raises(MissingExtraError, match=r"Model files need skops: pip install 'halfmoon\[files\]'"):
+            use()
 
 
 @pytest.mark.parametrize("extension", ["auto", "graph", "kernel"])

@@ -32,7 +32,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
 
     The file appears under its name when it is complete; a file that was there is replaced, or left as it was if
     anything fails. Of a link, the file that it points to is replaced. It needs skops:
-    ``pip install "halfmoon[files]"``.
+    ``pip install 'halfmoon[files]'``.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     """Read a model from a file that `save` has written; nothing in the file is executed.
 
     Only types of halfmoon, scikit-learn, numpy and scipy are made, and no function is called by name. It needs skops:
-    ``pip install "halfmoon[files]"``.
+    ``pip install 'halfmoon[files]'``.
 
     Parameters
     ----------
