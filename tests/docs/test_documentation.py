@@ -102,3 +102,18 @@ def test_pages_link_to_examples_that_exist():
     named = set(re.findall(r"(?:glr_|auto_examples/)(plot_\w+?)(?=_\d{3}\.|\W)", text))
     assert named
     assert named <= stems
+
+
+def linked_from(page):
+    """Return the files that a page links to, or shows as pictures."""
+    targets = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
+    return {(page.parent / target).resolve() for target in targets if "://" not in target}
+
+
+def test_pages_that_the_readme_links_to_read_well_in_the_repository():
+    first = linked_from(ROOT / "README.md")
+    for page in (page for page in first if page.suffix == ".md"):
+        text = page.read_text(encoding="utf-8")
+        assert not re.search(r"\{[a-z:]+\}`|^```\{", text, flags=re.MULTILINE), page
+        assert not [target for target in linked_from(page) if not target.exists()], page
+    assert all(target.exists() for target in first)
