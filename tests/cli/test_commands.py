@@ -230,6 +230,8 @@ def test_info(files, halfmoon, flowers_model):
     text = halfmoon("info once.hm").stdout
     assert re.search(r"classes +setosa, versicolor, virginica", text)
     assert re.search(r"linear systems +solved to \d\.\de-\d+ \(proven\); this says nothing about", text)
+    assert re.search(r"landmarks +149 rows that stand for all others", text)
+    assert re.search(r"graph +\d+ connected parts?$", text, flags=re.M)
     assert "error_bound" not in text
     assert "bound kind" not in text
     assert "site: text" in text

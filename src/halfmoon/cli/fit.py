@@ -37,7 +37,9 @@ def command(
             help="classify, regress or cluster; by default one of the first two, as the target suggests.",
         ),
     ] = None,
-    clusters: Annotated[int | None, typer.Option("-k", "--clusters", min=1, help="Clusters, for cluster.")] = None,
+    clusters: Annotated[
+        int | None, typer.Option("-k", "--clusters", metavar="K", min=1, help="Clusters, for cluster.")
+    ] = None,
     tune: Annotated[bool, typer.Option("--tune", help="Choose parameters by cross-validation on the labels.")] = False,
     unlabeled: o.Unlabeled = None,
     reading: o.Reading,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from halfmoon.cli import _options as o
 from halfmoon.cli._models import kernel_in, load_any, quality_facts, quality_lines, shown_facts, unwrapped
 from halfmoon.cli._report import reporting
+from halfmoon.runtime.words import counted
 
 if TYPE_CHECKING:
     from halfmoon.tables import TableModel
@@ -17,7 +18,7 @@ EXAMPLES = o.examples("halfmoon info flowers.hm")
 WORDS = {  # for what has no plain name
     "data": "fitted to",
     "labeled": "labelled rows",
-    "components": "graph in parts",
+    "components": "graph",
     "kernel": "chosen kernel",
     "parameters": "settings of your own",
 }
@@ -98,6 +99,8 @@ def _in_words(facts: dict[str, Any]) -> dict[str, str]:
     if "candidates" in facts:  # of a model of a table
         facts = {name: value for name, value in facts.items() if name not in ("tuned", "candidates", "held_out_score")}
     lines = {WORDS.get(name, name.replace("_", " ")): _text(value) for name, value in facts.items()}
+    if "components" in facts:
+        lines["graph"] = counted(facts["components"], "connected part")
     if "landmarks" in facts:
         lines["landmarks"] = f"{facts['landmarks']:,} rows that stand for all others"
     if "error_bound" in facts:
