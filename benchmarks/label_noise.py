@@ -140,6 +140,31 @@ def trial(X: np.ndarray, y: np.ndarray, rate: float, seed: int) -> dict[str, flo
     return row | found_by_cleanlab(X[:n_labels], labels, wrong, seed)
 
 
+def accusations(chosen: dict[str, Callable[[int], Data]], n_draws: int) -> Iterator[str]:
+    """Yield a table of how many labels are called wrong, of right labels and of some wrong ones, over all sets."""
+    clean = "draws, all right | draws with accused | labels accused"
+    yield f"| labels | {clean} | draws, some wrong | labels accused | of these wrong | wrong in all |"
+    yield "|---|---|---|---|---|---|---|---|"
+    for n_labels in (15, 30, 60, N_LABELS):
+        counts = np.zeros(7, dtype=int)
+        for draw, seed in itertools.product(chosen.values(), range(n_draws)):
+            rng = np.random.default_rng([n_labels, seed])
+            X, y = draw(seed)
+            order = rng.permutation(len(X))
+            X, y = X[order], y[order]
+            few = np.where(np.arange(len(X)) < min(n_labels, 2 * len(X) // 3), y, -1)
+            labeled = np.flatnonzero(few >= 0)
+            model = LapSVC(random_state=seed).fit(X, few)
+            said = model.label_issues().n_suspicious
+            counts[:3] += (1, said > 0, said)
+            for rate in RATES:
+                few[labeled], wrong = flip(y[labeled], rate, rng)
+                issues = model.refit(few).label_issues()
+                accused = issues.rows[: issues.n_suspicious]
+                counts[3:] += (1, len(accused), wrong[accused].sum(), wrong.sum())
+        yield f"| {n_labels} | {' | '.join(map(str, counts))} |"
+
+
 def run(chosen: dict[str, Callable[[int], Data]], n_draws: int) -> Iterator[tuple[str, float, dict[str, np.ndarray]]]:
     """Yield the figures of all draws of each set and rate."""
     for name, draw in chosen.items():
@@ -182,21 +207,23 @@ def tables(chosen: dict[str, Callable[[int], Data]], n_draws: int) -> Iterator[s
 
 
 def main() -> None:
-    """Run the benchmark and write label_noise.md."""
+    """Run the benchmark and write label_noise.md, or label_accusations.md."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, help="folder with mnist.npz and letter.npz")
     parser.add_argument("--out", type=Path, default=Path("benchmark-results"))
     parser.add_argument("--draws", type=int, default=10)
+    parser.add_argument("--accusations", action="store_true", help="count the labels that are called wrong, no peers")
     parser.add_argument("--sets", nargs="*", default=[""], help="beginnings of the names of sets; all by default")
     options = parser.parse_args()
     chosen = {name: draw for name, draw in sets(options.data).items() if name.startswith(tuple(options.sets))}
     warnings.simplefilter("ignore")  # components without labels; classes with fewer labels than folds
     options.out.mkdir(parents=True, exist_ok=True)
     lines = [f"Machine: {machine('numpy', 'scikit-learn', 'cleanlab')}.", ""]
-    for line in tables(chosen, options.draws):
+    name = "label_accusations.md" if options.accusations else "label_noise.md"
+    for line in (accusations if options.accusations else tables)(chosen, options.draws):
         print(line, flush=True)
         lines.append(line)
-        (options.out / "label_noise.md").write_text("\n".join(lines) + "\n")
+        (options.out / name).write_text("\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":

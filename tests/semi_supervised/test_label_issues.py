@@ -64,7 +64,8 @@ def test_a_label_that_is_alone_in_its_class_is_not_doubted(blobs):
     assert issues.n_suspicious == 0
     one_each = labels_of(y, [np.flatnonzero(y == c)[0] for c in range(3)])
     issues = LapRLSClassifier(kernel=KERNEL).fit(X, one_each).label_issues()
-    assert_allclose(issues.scores, issues.noise_rate)
+    assert np.ptp(issues.scores) == 0.0
+    assert np.isnan(issues.noise_rate)
 
 
 @pytest.mark.parametrize("extension", ["graph", "kernel"])
@@ -75,6 +76,50 @@ def test_extensions_that_are_named(extension, blobs):
     kernel = DataDependentKernel(n_neighbors=8, extension=extension, random_state=0)
     issue = LapSVC(kernel=kernel).fit(X, few).label_issues()[0]
     assert issue[:3] == (labeled[7], 2, 0)
+
+
+def test_a_weak_model_accuses_nobody(rng):
+    """Of labels that the features say nothing about it contradicts half, and says that it cannot call them wrong."""
+    for n_labeled in (30, 60, 120):
+        X = rng.normal(size=(300, 5))
+        y = rng.integers(2, size=300)
+        few = np.where(np.arange(300) < n_labeled, y, -1)
+        issues = LapRLSClassifier(kernel=KERNEL).fit(X, few).label_issues()
+        assert issues.n_suspicious == 0
+        assert f"the model gets {issues.n_right} of {n_labeled} held-out labels right, too few to accuse one" in str(
+            issues
+        )
+        assert np.isnan(issues.noise_rate)
+        assert issues.to_dict()["noise_rate"] is None
+        assert_array_equal(issues.suggested, issues.given)
+        assert np.all(np.diff(issues.scores) <= 0.0)
+
+
+def test_fewer_than_twenty_labels_accuse_nobody(blobs):
+    X, y, labeled = blobs
+    labeled = np.concatenate([np.flatnonzero(y == c)[:6] for c in range(3)])
+    few = labels_of(y, labeled)
+    few[labeled[0]] = (few[labeled[0]] + 1) % 3
+    issues = LapSVC(kernel=KERNEL).fit(X, few).label_issues()
+    assert issues.rows[0] == labeled[0]  # the order is as good as ever
+    assert issues.n_suspicious == 0
+    assert "fewer than 20 labels are too few to accuse one" in str(issues)
+
+
+def test_a_rare_class_that_is_never_predicted_is_not_accused(rng):
+    """A model that calls everything by the frequent class is right on 95 % of the labels."""
+    X = rng.normal(size=(400, 4))
+    few = np.where(np.arange(400) < 100, (np.arange(400) % 20 == 0).astype(int), -1)
+    issues = LapRLSClassifier(kernel=KERNEL).fit(X, few).label_issues()
+    assert issues.n_suspicious == 0
+
+
+def test_skewed_targets_that_nothing_predicts_are_not_accused(rng):
+    X = rng.normal(size=(300, 4))
+    y = np.where(np.arange(300) < 50, np.exp(rng.normal(size=300)), np.nan)
+    issues = LapRLSRegressor(kernel=KERNEL).fit(X, y).label_issues()
+    assert issues.n_suspicious == 0
+    assert "too little is predicted to accuse one" in str(issues)
 
 
 @pytest.mark.parametrize("unit", [1e-150, 1.0, 1e150])
@@ -107,7 +152,9 @@ def test_forms_of_the_result(blobs):
     assert len(list(issues)) == len(issues) == 60
 
 
-@pytest.mark.parametrize(("per_class", "begins"), [((1, 1, 1), "None of the 3 labels"), ((5, 5, 1), "0 of 10 labels")])
+@pytest.mark.parametrize(
+    ("per_class", "begins"), [((1, 1, 1), "None of the 3 labels"), ((15, 15, 1), "0 of 30 labels")]
+)
 def test_labels_alone_in_their_class_are_not_counted_as_checked(blobs, per_class, begins):
     X, y, _ = blobs
     labeled = np.concatenate([np.flatnonzero(y == c)[:count] for c, count in enumerate(per_class)])

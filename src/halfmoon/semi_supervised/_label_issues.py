@@ -41,11 +41,16 @@ class LabelIssues:
         What the other labelled rows say: the most likely class other than the given one where the score is above 1/2,
         else the given one; for a regressor, the value that they predict.
     scores : ndarray of shape (l,)
-        Probabilities that the labels are wrong, largest first.
+        Probabilities that the labels are wrong, largest first; where there is a `caveat` they are at most 1/2, and
+        their order is all that they say.
     noise_rate : float
-        Estimated share of wrong labels.
+        Estimated share of wrong labels; NaN where there is a `caveat`.
     n_checked : int
         Labels that the others say something about: not those that are alone in their class.
+    n_right : int or None
+        Checked labels that the others predict; None for a regressor.
+    caveat : str
+        Why no label can be called wrong; empty if the model is good enough on labels that it has not seen.
     unit : str
         What a row is called in texts.
     """
@@ -56,6 +61,8 @@ class LabelIssues:
     scores: NDArray[np.float64]
     noise_rate: float
     n_checked: int
+    n_right: int | None
+    caveat: str
     unit: str = "row"
 
     @property
@@ -78,18 +85,19 @@ class LabelIssues:
         if not self.n_checked:
             return f"None of the {len(self)} labels can be checked: each is alone in its class."
         alone = len(self) - self.n_checked
-        return (
-            f"{self.n_suspicious} of {self.n_checked} labels look wrong "
-            f"(estimated share of wrong labels {100 * self.noise_rate:.1f} %)"
-            + (f"; {alone} more cannot be checked, alone in {'its' if alone == 1 else 'their'} class" if alone else "")
-        )
+        ending = f"; {alone} more cannot be checked, alone in {'its' if alone == 1 else 'their'} class" if alone else ""
+        if self.caveat:
+            return f"No label is called wrong: {self.caveat}{ending}"
+        told = f"estimated share of wrong labels {100 * self.noise_rate:.1f} %"
+        if self.n_right is not None:
+            told += f"; the model gets {self.n_right} of {self.n_checked} held-out labels right"
+        return f"{self.n_suspicious} of {self.n_checked} labels look wrong ({told}){ending}"
 
     def table(self) -> list[tuple[str, str, str, str]]:
-        """Return the rows whose labels look wrong as texts, at most ten."""
-        shown = min(SHOWN, self.n_suspicious)
+        """Return the rows whose labels look wrong as texts, but at most ten."""
         return [
             (f"{self.unit} {issue.row}", _text(issue.given), _text(issue.suggested), f"{issue.score:.3f}")
-            for issue in (self[i] for i in range(shown))
+            for issue in (self[i] for i in range(min(SHOWN, self.n_suspicious)))
         ]
 
     def __str__(self) -> str:
@@ -98,7 +106,9 @@ class LabelIssues:
         lines = [("", "given", "suggested", "score"), *self.table()]
         widths = [max(len(line[i]) for line in lines) for i in range(4)]
         texts = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in lines]
-        return "\n".join([self.title, *(f"  {text.rstrip()}" for text in texts)])
+        rest = self.n_suspicious - SHOWN
+        more = [f"  and {rest} more"] if rest > 0 else []
+        return "\n".join([self.title, *(f"  {text.rstrip()}" for text in texts), *more])
 
     __repr__ = __str__
 
@@ -123,9 +133,11 @@ class LabelIssues:
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain numbers, texts and lists, for JSON."""
         return {
-            "noise_rate": self.noise_rate,
+            "noise_rate": None if np.isnan(self.noise_rate) else self.noise_rate,
             "suspicious": self.n_suspicious,
             "checked": self.n_checked,
+            "right": self.n_right,
+            "caveat": self.caveat,
             "issues": [i._asdict() for i in self],
         }
 
