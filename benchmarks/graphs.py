@@ -58,7 +58,7 @@ class Log:
         self.measurements += made
         self.path.write_text(json.dumps(self.measurements, indent=1))
         for m in made:
-            print(f"  {search:12s} {m['label']:18s} {m['seconds']:8.2f} s  {m['recall']:.4f}", flush=True)
+            print(f"  {search:12s} {m['label']:18s} {m['seconds']:8.3f} s  {m['recall']:.4f}", flush=True)
 
 
 def run_one(name: str, search: str, limit: float, folder: Path) -> None:
@@ -164,7 +164,7 @@ def cell(measurement: Measurement | None) -> str:
     """Return one cell of the table."""
     if measurement is None:
         return "slower"
-    return f"{measurement['seconds']:.2f} s @ {measurement['recall']:.3f} ({measurement['label']})"
+    return f"{measurement['seconds']:.3g} s @ {measurement['recall']:.3f} ({measurement['label']})"
 
 
 def main() -> None:
