@@ -9,7 +9,7 @@ from halfmoon.plotting.style import GREY, color, line, marker
 
 __all__ = ["draw"]
 
-COLUMNS = 4
+COLUMNS = 3
 LEAST_MISSED = 1e-4  # the axis ends there
 TICKS = {0.05: "95 %", 0.01: "99 %", 0.001: "99.9 %"}
 
@@ -19,7 +19,7 @@ def draw(panels: dict[str, dict[str, list[dict[str, Any]]]], path: Path) -> None
     from matplotlib.figure import Figure
 
     rows = -(-len(panels) // COLUMNS)
-    figure = Figure(figsize=(3.2 * min(COLUMNS, len(panels)), 2.9 * rows), layout="constrained")
+    figure = Figure(figsize=(3.6 * min(COLUMNS, len(panels)), 2.5 * rows), layout="constrained")
     axes = figure.subplots(rows, min(COLUMNS, len(panels)), squeeze=False).ravel()
     for axis, (title, searches) in zip(axes, panels.items(), strict=False):
         _draw_panel(axis, title, searches)
@@ -32,6 +32,8 @@ def draw(panels: dict[str, dict[str, list[dict[str, Any]]]], path: Path) -> None
 
 def _draw_panel(axis: Any, title: str, searches: dict[str, list[dict[str, Any]]]) -> None:
     """Draw one data set; a line joins the settings of a search that no other one of it beats."""
+    from matplotlib.ticker import LogLocator
+
     for number, (search, settings) in enumerate(searches.items()):
         look = {"color": color(number), "marker": marker(number)}
         best = [s for s in settings if not any(beats(other, s) for other in settings)]
@@ -44,6 +46,8 @@ def _draw_panel(axis: Any, title: str, searches: dict[str, list[dict[str, Any]]]
     axis.set(xscale="log", yscale="log", xlim=(0.2, LEAST_MISSED), xlabel="recall", ylabel="seconds")
     axis.set_title(title, fontsize=9)
     axis.set_xticks(list(TICKS), list(TICKS.values()))
+    axis.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.yaxis.set_major_formatter("{x:g}")
     axis.minorticks_off()
     axis.spines[["top", "right"]].set_visible(False)
 

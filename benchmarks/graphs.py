@@ -144,7 +144,7 @@ def report(measurements: list[Measurement]) -> tuple[str, list[str]]:
         "|---" * (5 + len(PEERS)) + "|",
     ]
     failures = []
-    for name in dict.fromkeys(m["case"] for m in measurements):
+    for name in (name for name in CASES if any(m["case"] == name for m in measurements)):
         for recall, claim in RECALLS.items():
             ours = fastest(measurements, name, "halfmoon", recall)
             peers = {peer: fastest(measurements, name, peer, recall) for peer in PEERS}
@@ -196,7 +196,8 @@ def main() -> None:
         draw(
             {
                 CASES[name].title: {search: list(summaries(log.measurements, name, search)) for search in SEARCHES}
-                for name in dict.fromkeys(m["case"] for m in log.measurements)
+                for name in CASES
+                if any(m["case"] == name for m in log.measurements)
             },
             options.out / "graphs.png",
         )
