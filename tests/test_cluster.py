@@ -91,4 +91,4 @@ def test_note_on_small_clusters(rng):
     notes = []
     model = fit_table(Table(Path("outliers.npy"), X), Recipe("cluster", n_clusters=2), notes.append)
     assert sorted(np.bincount(model.estimator.labels_)) == [12, 1500]
-    assert [note for note in notes if "perhaps outliers" in note and "(12)" in note] == notes
+    assert ["(12)" in note for note in notes if "perhaps outliers" in note] == [True]

@@ -12,6 +12,7 @@ __all__ = [
     "MemoryLimitError",
     "MissingExtraError",
     "ModelFileError",
+    "NeighborWarning",
     "NotDiagonallyDominantError",
     "NotPositiveSemidefiniteError",
     "UnseenCategoryWarning",
@@ -64,6 +65,10 @@ class LabelWarning(UserWarning):
 
 class LandmarkWarning(UserWarning):
     """The landmarks contain every labelled point (footnote 5 of the paper advises against it)."""
+
+
+class NeighborWarning(UserWarning):
+    """More neighbours are asked for than there are other rows; the graph then says nothing about the data."""
 
 
 class AccuracyWarning(UserWarning):

@@ -161,7 +161,7 @@ def test_columns_of_one_name(X):
 
 def test_text_among_the_features(X):
     for call in (knn_graph, small().fit):
-        with pytest.raises(ValueError, match=r"X must hold numbers, but column 'kind' holds 'a'\. .*OneHotEncoder"):
+        with pytest.raises(ValueError, match=r"X must hold numbers: column 'kind' holds 'a'\. .*OneHotEncoder"):
             call(pd.DataFrame(X, columns=["a", "b", "c"]).assign(kind="a"))
 
 

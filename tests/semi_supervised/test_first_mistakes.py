@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from halfmoon import DataDependentKernel, LapRLSClassifier, LapRLSRegressor, LapSVC, save
-from halfmoon.exceptions import LabelWarning
+from halfmoon.exceptions import LabelWarning, NeighborWarning
 
 ESTIMATORS = [LapSVC, LapRLSClassifier, LapRLSRegressor]
 N = 40
@@ -102,7 +102,7 @@ def test_many_whole_numbers_given_to_a_classifier(X):
 
 @pytest.mark.parametrize("estimator", ESTIMATORS[:2])
 def test_more_neighbours_than_rows(X, few, estimator):
-    with pytest.warns(UserWarning, match="n_neighbors=5000 is more than the 39 other rows"):
+    with pytest.warns(NeighborWarning, match="n_neighbors=5000 is more than the 39 other rows"):
         model = estimator(n_neighbors=5000, random_state=0).fit(X, few)
     assert model.kernel_.n_neighbors == N - 1
 

@@ -19,6 +19,7 @@ from halfmoon._validation import (
     labeled_mask,
     validate_points,
 )
+from halfmoon.exceptions import NeighborWarning
 from halfmoon.geometry import Geometry, GeometrySettings, choose_landmarks
 from halfmoon.kernels._fitted import FittedKernel
 from halfmoon.kernels._warped import LandmarkKernel, WarpedKernel, warp
@@ -407,7 +408,8 @@ def fit_small(kernel: DataDependentKernel, X: Any, y: Any = None) -> DataDepende
     --------
     >>> import numpy as np
     >>> from halfmoon.kernels import DataDependentKernel, fit_small
-    >>> len(fit_small(DataDependentKernel(n_landmarks=9), np.array([[0.0], [1.0], [3.0]])).landmark_indices_)
+    >>> kernel = DataDependentKernel(n_neighbors=2, n_landmarks=9)
+    >>> len(fit_small(kernel, np.array([[0.0], [1.0], [3.0]])).landmark_indices_)
     3
     """
     n = X.shape[0]
@@ -418,7 +420,7 @@ def fit_small(kernel: DataDependentKernel, X: Any, y: Any = None) -> DataDepende
         warnings.warn(
             f"n_neighbors={kernel.n_neighbors} is more than the {n - 1} other rows: every row is linked to all others. "
             "A graph of all links says nothing about the data; 5 to 20 neighbours are usual.",
-            UserWarning,
+            NeighborWarning,
             stacklevel=4,
         )
         kernel.set_params(n_neighbors=n - 1)

@@ -122,18 +122,18 @@ def collect(v, first, following, target, size, place, slot, degree, edge, edge_w
 
 
 @inner_njit
-def sort_by_weight(count, edge, edge_w):
-    # IN count  INOUT edge[:count], edge_w[:count]
-    """Ascending weights (Shell sort)."""
+def sort_by_key(count, item, key):
+    # IN count  INOUT item[:count], key[:count]
+    """Ascending keys, with their items (Shell sort)."""
     for place in range(GAPS.size):
         gap = GAPS[place]
         for t in range(gap, count):
-            e, w = edge[t], edge_w[t]
+            e, w = item[t], key[t]
             k = t - gap
-            while k >= 0 and edge_w[k] > w:
-                edge[k + gap], edge_w[k + gap] = edge[k], edge_w[k]
+            while k >= 0 and key[k] > w:
+                item[k + gap], key[k + gap] = item[k], key[k]
                 k -= gap
-            edge[k + gap], edge_w[k + gap] = e, w
+            item[k + gap], key[k + gap] = e, w
 
 
 @inner_njit
@@ -267,7 +267,7 @@ def eliminate(
         v = head[bucket]
         dequeue(v, head, before, after, place)
         count = collect(v, first, following, target, size, place, slot, degree, edge, edge_w)
-        sort_by_weight(count, edge, edge_w)
+        sort_by_key(count, edge, edge_w)
         pivot = ground[v]
         for t in range(count - 1, -1, -1):
             pivot += edge_w[t]

@@ -3,23 +3,9 @@
 from __future__ import annotations
 
 from halfmoon.runtime.jit import inner_njit, njit
-from halfmoon.solvers._numba.elimination import GAPS
+from halfmoon.solvers._numba.elimination import sort_by_key
 
 __all__ = ["earlier_neighbors", "renumber", "renumber_columns", "transpose"]
-
-
-@inner_njit
-def sort_row(column, value):
-    # INOUT column: different numbers, value
-    """Ascending columns (Shell sort)."""
-    for gap in GAPS:
-        for t in range(gap, column.size):
-            j, x = column[t], value[t]
-            k = t - gap
-            while k >= 0 and column[k] > j:
-                column[k + gap], value[k + gap] = column[k], value[k]
-                k -= gap
-            column[k + gap], value[k + gap] = j, x
 
 
 @njit
@@ -43,7 +29,7 @@ def renumber(
             new_value[used] = value[k]
             used += 1
         new_ptr[i + 1] = used
-        sort_row(new_ind[first:used], new_value[first:used])
+        sort_by_key(used - first, new_value[first:used], new_ind[first:used])
 
 
 @njit
