@@ -16,8 +16,6 @@ from halfmoon.runtime.words import counted
 if TYPE_CHECKING:
     from halfmoon.semi_supervised import LabelIssues
     from halfmoon.tables import Table, TableModel
-
-TRUSTED = 0.8  # share of held-out labels that a model gets right whose doubts say something
 NAME = "check-labels"
 HELP = "Show which labels look wrong, of a data file or of the rows that a saved model was fitted to."
 EXAMPLES = o.examples(
@@ -67,27 +65,15 @@ def command(
         with report.working("checking"):
             model = load_model(source) if table is None else fit_table(table, recipe, report.note)
             issues = _with_names(model, table)
-            caution = _caution(model)
         report.show(str(issues))
-        if issues.n_suspicious and caution:
-            report.show(caution)
+        if issues.n_suspicious:
+            report.show("Look at each before you change it.")
         if out is not None:
             write_columns(issues.columns(), out)
         where = None if out is None else str(out)
         report.finish(
             f"Checked {counted(issues.n_checked, 'label')} with {model.facts['estimator']}", where, **issues.to_dict()
         )
-
-
-def _caution(model: TableModel) -> str:
-    """Return how far the model that doubts labels is to be trusted."""
-    found = model.estimator.report_
-    if not found.n_counted or found.model.right is None:
-        return "Look at each before you change it."
-    share = f"The model that says so gets {found.model.right} of {found.n_counted} held-out labels right"
-    if found.model.value < TRUSTED:
-        return f"{share}: these are worth a second look, no more."
-    return f"{share}. Look at each before you change it."
 
 
 def _with_names(model: TableModel, table: Table | None) -> LabelIssues:
