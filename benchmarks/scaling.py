@@ -5,9 +5,10 @@ Run ``python -m benchmarks.scaling [--features 32 128] [--data DIR] [--out DIR]`
 fitted classifier; each size in processes of their own, after a warm-up on a few rows. Every row that is measured goes
 to scaling.json at once, beside those of earlier runs. ``--parts`` leaves out parts: "stages" are those of a run on a
 cluster, graph, set-up and a few columns; "solve" is the restriction, "whole" a fit with predictions and a refit.
-10,000,000 points are only fitted as a whole, in 18.5 GB. With `--data` (a folder with mnist.npz) also handwritten
-digits, deformed on the fly, of all ten classes, and the question whether more unlabelled rows help: digits 3 against 8
-with 20 labels, beside more and more deformed digits. ``--digits-only`` asks nothing but that question.
+10,000,000 points are only fitted as a whole, in 18.5 GB; ``--max-memory`` limits other fits. With `--data` (a folder
+with mnist.npz) also handwritten digits, deformed on the fly, of all ten classes, and the question whether more
+unlabelled rows help: digits 3 against 8 with 20 labels, beside more and more deformed digits. ``--digits-only`` asks
+nothing but that question.
 """
 
 from __future__ import annotations
@@ -54,6 +55,7 @@ class Case:
     n: int
     features: int
     data: Path | None  # of the digits; None: curved patches
+    memory: int | None = None  # bytes that a fit may take beyond the data
 
     @property
     def family(self) -> str:
@@ -120,8 +122,7 @@ def whole(case: Case) -> dict[str, Any]:
     X, y = case.points(case.n)
     Z, truth = case.points(NEW, new=True)
     few = few_labels(y, LABELS, seed=1)
-    limit = LARGE_MEMORY if case.n >= LARGE else None
-    model = LapRLSClassifier(kernel=DataDependentKernel(**KERNEL), max_memory=limit)
+    model = LapRLSClassifier(kernel=DataDependentKernel(**KERNEL), max_memory=case.memory)
     peak, (fit, _) = peak_of(lambda: timed(lambda: model.fit(X, few)))
     predict, classes = timed(lambda: model.predict(Z))
     more = few.copy()
@@ -162,6 +163,7 @@ def measured(case: Case, wanted: Sequence[str], rows: list[Row]) -> list[Row]:
     for what in wanted:
         command = [sys.executable, "-m", "benchmarks.scaling", "--one", what, str(case.n), str(case.features)]
         command += [] if case.data is None else ["--data", str(case.data)]
+        command += [] if case.memory is None else ["--max-memory", str(case.memory)]
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
         found |= json.loads(done.stdout.splitlines()[-1])
     new = Row(**found | {"family": case.family, "n": case.n, "features": case.features})
@@ -170,10 +172,12 @@ def measured(case: Case, wanted: Sequence[str], rows: list[Row]) -> list[Row]:
 
 def cases(options: argparse.Namespace) -> list[Case]:
     """Return what is to be measured."""
-    sizes = [*options.sizes, *([LARGE] if options.large else [])]
-    chosen = [Case(n, features, None) for features in options.features for n in sizes]
+    limit = options.max_memory
+    chosen = [Case(n, features, None, limit) for features in options.features for n in options.sizes]
+    if options.large:
+        chosen += [Case(LARGE, features, None, limit or LARGE_MEMORY) for features in options.features]
     if options.data:
-        chosen += [Case(n, 784, options.data) for n in sizes if n <= DEFORMED]
+        chosen += [Case(n, 784, options.data, limit) for n in options.sizes if n <= DEFORMED]
     return chosen
 
 
@@ -186,13 +190,14 @@ def main() -> None:
     parser.add_argument("--features", type=int, nargs="+", default=[32], help="dimensions that the patches lie in")
     parser.add_argument("--large", action="store_true", help=f"also {LARGE:,} points")
     parser.add_argument("--parts", nargs="+", choices=ALL, default=ALL)
+    parser.add_argument("--max-memory", type=lambda text: int(float(text)), metavar="BYTES", help="of a fit")
     parser.add_argument("--draws", type=int, default=10, help="draws of the labels of digits 3 against 8")
     parser.add_argument("--digits", type=int, nargs="+", default=[2_000, 12_000, 200_000], help="rows of 3 against 8")
     parser.add_argument("--digits-only", action="store_true", help="3 against 8 and nothing else")
     parser.add_argument("--one", nargs=3, metavar=("WHAT", "N", "FEATURES"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
-        run_one(options.one[0], Case(int(options.one[1]), int(options.one[2]), options.data))
+        run_one(options.one[0], Case(int(options.one[1]), int(options.one[2]), options.data, options.max_memory))
         return
     options.out.mkdir(parents=True, exist_ok=True)
     rows = read_rows(options.out / "scaling.json")
