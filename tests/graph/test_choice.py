@@ -12,7 +12,8 @@ from halfmoon.graph._choice import LEAF, choose_search, leaves_visited
     ("shape", "chosen"),
     [
         ((300, 2), "kdtree"),
-        ((100_000, 3), "kdtree"),
+        ((10_000, 3), "kdtree"),
+        ((250_000, 3), "approximate"),
         ((1_800, 64), "exact"),
         ((5_000, 10), "exact"),
         ((100_000, 8), "approximate"),

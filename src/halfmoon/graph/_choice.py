@@ -16,10 +16,10 @@ __all__ = ["choose_search"]
 # Microseconds of one core, fitted on an AMD EPYC (`python -m benchmarks.graphs --auto`): per point,
 EXACT = 3.2e-5  # per row and feature
 SELECTION = 64  # features that keeping the nearest of a row of distances costs as much as
-VISIT = 0.7, 0.1  # KD-tree: per leaf visited, and per leaf and feature
-APPROXIMATE = 7.0, 0.04  # per point, and per feature
+VISIT = 1.0, 5e-6  # KD-tree: per leaf visited, and per leaf and row, as large trees leave the cache
+APPROXIMATE = 4.0, 0.03  # per point, and per feature
 # and in all:
-START = 1e5  # approximate search, whatever the size
+START = 2.5e4  # approximate search, whatever the size
 SMALL = 5e5  # what an exact search may always cost,
 INSTANT = 5e4  # and a KD-tree, which compiles nothing
 WORTH = 1.25  # an exact search may cost so much more than an approximate one
@@ -39,7 +39,7 @@ def choose_search(X: Any, recall: float, seed: int) -> str:
     costs = {"exact": EXACT * n * (width + SELECTION)}
     if dense and d <= KDTREE_MAX_FEATURES:
         pilot = X[np.random.default_rng(seed).choice(n, min(n, PILOT), replace=False)]
-        costs["kdtree"] = (VISIT[0] + VISIT[1] * d) * leaves_visited(pilot.astype(np.float64))
+        costs["kdtree"] = (VISIT[0] + VISIT[1] * n) * leaves_visited(pilot.astype(np.float64))
     instant = n * costs.get("kdtree", np.inf) <= INSTANT
     best = "kdtree" if instant else min(costs, key=costs.__getitem__)
     approximate = APPROXIMATE[0] + APPROXIMATE[1] * width + START / n
