@@ -124,6 +124,9 @@ def test_verdicts_on_classes(rng):
         assert verdict(wins, losses, differ=400).labels_to_tell is None
     assert verdict(6).wins == 6
     assert verdict(6).gain == 6 / 40
+    few = np.zeros(50, dtype=bool)  # agreement on all rows is no estimate, agreement on a sample is
+    assert compare_classes(problem, truth, truth, names, few, 50).verdict == "do not help"
+    assert compare_classes(problem, truth, truth, names, few, 200).verdict == "cannot be told"
     nothing = compare_classes(problem, truth, truth, names, np.zeros(0, dtype=bool), 0)
     assert nothing.verdict == "no unlabelled rows"
 

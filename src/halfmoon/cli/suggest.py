@@ -78,11 +78,15 @@ def _next_step(fitted: TableModel, data: Path, model: Path) -> str:
     """Return what to do with the rows that were suggested."""
     if fitted.image_shape is not None and data.is_dir():
         return (
-            f"Next: move these images into subfolders of {data} named by class, then: halfmoon fit {data} --out {model}"
+            f"Next: move these images into subfolders of {data} named by class, then fit again, with the options that "
+            f"you gave before: halfmoon fit {data} --out {model}"
         )
     target = "the target" if fitted.target is None else repr(fitted.target)
     option = "" if fitted.target is None else f" --target {shlex.quote(fitted.target)}"
-    return f"Next: fill in {target} of these rows in {data}, then: halfmoon fit {data}{option} --out {model}"
+    return (
+        f"Next: fill in {target} of these rows in {data}, then fit again, with the options that you gave before: "
+        f"halfmoon fit {data}{option} --out {model}"
+    )
 
 
 def _columns(data: Path, table: Table, rows: NDArray[Any], separator: str | None) -> dict[str, Any]:

@@ -76,7 +76,7 @@ def compare_classes(
     total = int(counted.sum())
     right, plain = (winners(values)[counted] == truth[counted] for values in (model, base))
     wins, losses = int(np.sum(right & ~plain)), int(np.sum(plain & ~right))
-    verdict = _verdict_on_classes(wins, losses, total, differ)
+    verdict = _verdict_on_classes(wins, losses, total, differ, n)
     low, high = of_difference(wins, losses, total)
     clear = verdict == "cannot be told" and wins - losses > CLEAR * np.sqrt(wins + losses)
     return Comparison(
@@ -94,10 +94,11 @@ def compare_classes(
     )
 
 
-def _verdict_on_classes(wins: int, losses: int, total: int, differ: NDArray[np.bool_]) -> Verdict:
+def _verdict_on_classes(wins: int, losses: int, total: int, differ: NDArray[np.bool_], n: int) -> Verdict:
     if not differ.size:
         return "no unlabelled rows"
-    if _upper_share(int(differ.sum()), len(differ)) < NOTICEABLE:  # gain <= disagreement, whatever the labels are
+    most = float(differ.mean()) if len(differ) == n else _upper_share(int(differ.sum()), len(differ))
+    if most < NOTICEABLE:  # gain <= disagreement, whatever the labels are
         return "do not help"
     if wins > losses and _no_luck(wins, wins + losses):
         return "help"
