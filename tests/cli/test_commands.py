@@ -200,13 +200,14 @@ def test_minus_one_is_a_class_unless_it_is_said_otherwise(halfmoon, table, tmp_p
     assert set(pd.read_csv(tmp_path / "p.csv")["prediction"]) == {-1, 1}
 
 
-def test_minus_one_in_most_rows_is_refused_with_the_way_out(halfmoon, table, tmp_path):
-    rows = "\n".join(f"{i % 3 + 0.01 * i},{i},{i % 3 if i < 12 else -1}" for i in range(60))
+@pytest.mark.parametrize(("mark", "shown"), [("-1", "-1"), ("Unknown", "'Unknown'")])
+def test_a_mark_in_most_rows_is_refused_with_the_way_out(halfmoon, table, tmp_path, mark, shown):
+    rows = "\n".join(f"{i % 3 + 0.01 * i},{i},{i % 3 if i < 12 else mark}" for i in range(60))
     path, model = table(f"a,b,y\n{rows}\n"), tmp_path / "m.hm"
     result = halfmoon(f"fit {path} --target y --out {model}")
     assert result.exit_code == 2
-    assert "'y' is -1 in 48 of 60 rows. Add --unlabeled -1" in result.stderr
-    assert halfmoon(f"fit {path} --target y --unlabeled -1 --out {model}").exit_code == 0
+    assert f"'y' is {shown} in 48 of 60 rows. Add --unlabeled {mark}" in result.stderr
+    assert halfmoon(f"fit {path} --target y --unlabeled {mark} --out {model}").exit_code == 0
     assert halfmoon(f"fit {path} --target y --task classify --out {model}").exit_code == 0
 
 

@@ -197,6 +197,7 @@ CLEAR = {
     "neighbours in an array": (lambda X: LapSVC(n_neighbors=np.ones(2)).fit(X, FEW), "'n_neighbors' parameter"),
     "landmarks": (lambda X: LapSVC(n_landmarks="5").fit(X, FEW), "'n_landmarks' parameter"),
     "random_state": (lambda X: knn_graph(X, random_state=-1), "'random_state' parameter"),
+    "random_state of clusters": (lambda X: KernelKMeans(2, random_state=-1).fit(X), "'random_state' parameter"),
     "seed of solvers": (lambda X: restrict(PowerRegularizer(EDGE), [0], random_state=[]), "'random_state' parameter"),
     "solver": (lambda X: restrict(PowerRegularizer(EDGE), [0], solver={}), "'solver' parameter"),
     "graph_params": (lambda X: small(graph_params=3).fit(X), "'graph_params' parameter"),

@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.cluster import KMeans
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from halfmoon._validation import check_integer, validate_points
+from halfmoon._validation import check_integer, check_random_state, validate_points
 from halfmoon.cluster._cut_features import CutFeatures, normalized_cut
 from halfmoon.features import LandmarkFeatures
 from halfmoon.kernels import DataDependentKernel

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shlex
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -25,6 +27,15 @@ __all__ = [
     "regression_values",
 ]
 
+MARKS = {
+    "-1",
+    "unknown",
+    "unlabeled",
+    "unlabelled",
+    "none",
+    "todo",
+    "tbd",
+}  # what people write where a label is missing
 MANY_CLASSES = 20  # whole numbers with more different values are quantities
 WHOLE = re.compile(r"(-?(?:0|[1-9][0-9]*))(?:\.0*)?")  # as numbers are written; 01 and +1 are names
 INT64 = np.iinfo(np.int64)
@@ -109,14 +120,16 @@ def check_slips(table: Table, labeled: NDArray[np.bool_]) -> None:
 
 
 def check_marks(table: Table) -> None:
-    """Refuse -1 in most rows beside two other values at least: it is rather a mark of unlabelled rows than a target."""
+    """Refuse -1 or a word for it in most rows beside two other values at least: it rather marks unlabelled rows."""
     assert table.target is not None
-    numbers = [_number(value) for value in table.target]
-    marks = numbers.count(-1.0)
-    if 2 * marks > len(numbers) and len({str(value) for value in table.target}) > 2:
+    values = ["-1" if _number(value) == -1.0 else str(value).strip() for value in table.target]
+    mark, count = Counter(values).most_common(1)[0]
+    if mark.lower() in MARKS and 2 * count > len(values) and len(set(values)) > 2:
+        number = mark == "-1"
+        other = "(or regress) if -1 is a class (or a number)" if number else "if it is a class"
         raise table.error(
-            f"{table.target_name!r} is -1 in {marks:,} of {len(numbers):,} rows. Add --unlabeled -1 if these have no "
-            "label, or --task classify (or regress) if -1 is a class (or a number)."
+            f"{table.target_name!r} is {mark if number else repr(mark)} in {count:,} of {len(values):,} rows. "
+            f"Add --unlabeled {shlex.quote(mark)} if these have no label, or --task classify {other}."
         )
 
 
